@@ -108,9 +108,9 @@ fn refuse(error: &SetupError) -> Answer {
     Answer::Continue
 }
 
-/// Reports the warnings about the configuration.
+/// Reports the warnings about the configuration, and what else is to be known of it.
 fn warn(setup: &Setup) {
-    setup.warnings.iter().for_each(|warning| message::write_unmarked(&format!("{warning}\n")));
+    setup.warnings.iter().chain(&setup.notes).for_each(|warning| message::write_unmarked(&format!("{warning}\n")));
 }
 
 /// The one agent of this process, connected to the JVM.

@@ -21,6 +21,8 @@ pub struct ProbeRequest {
     pub when: Option<String>,
     /// Whether tasks that are handed over inside the context are inside it on other threads.
     pub across_threads: bool,
+    /// The name by which requests that are sent inside the context tell other hosts so.
+    pub across_hosts: Option<String>,
     /// When the claim ends by itself.
     pub limits: ClaimLimits,
     /// Whether the claim is kept for the next start.
@@ -129,6 +131,22 @@ messages! {
         /// Of an anchor: the condition that must hold for a call of the method to count.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub condition: Option<ConditionFigures>,
+        /// Of probes inside a context that reaches other hosts: how many requests have told these so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub baggage: Option<BaggageFigures>,
+    }
+
+    /// Requests that were sent inside a context that reaches other hosts.
+    #[derive(Eq)]
+    pub struct BaggageFigures {
+        /// The entry of the header `baggage`: `instr=NAME`.
+        pub entry: String,
+        /// Requests that have carried it.
+        pub sent: u64,
+        /// Requests without it, to hosts that `baggage-to` does not name.
+        pub elsewhere: u64,
+        /// Requests without it, because the header would have been longer than 8,192 bytes.
+        pub too_long: u64,
     }
 
     /// How often a condition was evaluated. A getter may be called for that: what it throws is counted, and the application does not notice it.

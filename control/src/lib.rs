@@ -26,7 +26,9 @@ pub use calls::callees::{Callee, CalleeCall, Callees, CalleesRequest};
 pub use calls::diagnosis::{DiagnoseRequest, Diagnosis, DiagnosisCost, DiagnosisNode, DiagnosisState, NodeKind};
 pub use calls::suspects::{Suspect, SuspectList};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
-pub use claims::{ClaimLimits, ClaimList, ClaimRow, ConditionFigures, ContextMethod, ProbeRequest, Probed, Removed};
+pub use claims::{
+    BaggageFigures, ClaimLimits, ClaimList, ClaimRow, ConditionFigures, ContextMethod, ProbeRequest, Probed, Removed,
+};
 pub use explained::{Explained, ExplainedClass};
 pub use hello::{Hello, PROTOCOL};
 pub use inventory::{InventoryClass, InventoryDone, InventoryMethod, InventoryPart, InventoryRequest, LeftAlone};

@@ -135,6 +135,9 @@ requests! {
         /// Tasks that a thread hands to an executor while it executes the methods of `within`, and threads that it starts then, are inside these methods, too.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         across_threads: bool,
+        /// Requests that a thread sends with the JDK's clients of HTTP while it executes the methods of `within`, to hosts of `baggage-to`, have the entry `instr` with this value in the header `baggage`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        across_hosts: Option<String>,
         /// The claim ends after this time. Without any limit it ends after 10 minutes or 1,000 calls; of several limits the first one counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seconds: Option<u64>,

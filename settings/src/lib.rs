@@ -19,7 +19,8 @@ mod reference_tests;
 mod tests;
 
 pub use claims::{
-    ClaimsConfig, ConditionsConfig, ContextConfig, ContextPlace, ContextsConfig, PinnedClaim, claims_text, parse_claims,
+    ClaimsConfig, ConditionsConfig, ContextConfig, ContextPlace, ContextsConfig, PinnedClaim, claims_text,
+    name_for_hosts, parse_claims,
 };
 pub use file_pattern::{FilePattern, NameParts};
 pub use instrument_core::config::{Diagnostic, ExcludeConfig, FilterConfig, Rule, Severity, SourceText};

@@ -51,6 +51,8 @@ pub struct Diagnosis {
 pub struct DiagnosisNode {
     /// The place of its parent among the nodes; `None` for the method that is diagnosed.
     pub parent: Option<usize>,
+    /// The process id of its JVM, if that is another one than that of the method that is diagnosed.
+    pub jvm: Option<u32>,
     /// Its level: 0 for the method that is diagnosed.
     pub level: usize,
     /// The method, as `package.Class.method(Types)`; of own code, the method whose code it is.

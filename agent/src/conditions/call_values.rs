@@ -5,9 +5,10 @@ use instrument_core::rules::predicates::{
 };
 
 use super::StepCondition;
+use super::members::LENGTH;
 use crate::jvm::{
-    AnchoredCall, Local, ObjectRef, PlainValue, ReadValue, RequestGetter, class_name, logging_context, plain_value,
-    request_text,
+    AnchoredCall, Array, Local, ObjectRef, PlainValue, ReadValue, RequestGetter, class_name, logging_context,
+    plain_value, request_text, statement_text,
 };
 
 /// Arguments among which the request is looked for.
@@ -32,7 +33,8 @@ impl Values for CallValues<'_> {
                 self.member_of(arguments.get(jni, index), &path.members)
             }
             Root::Receiver => {
-                let receiver = receiver.ok_or_else(|| Unreadable("a static method has no `this`".to_owned()))?;
+                let receiver = receiver
+                    .ok_or_else(|| Unreadable("a static method has no `this`, and a constructor not yet".to_owned()))?;
                 self.within(receiver, &path.members)
             }
             Root::HttpPath => self.of_request(RequestGetter::Path).map(text),
@@ -58,7 +60,7 @@ impl Values for CallValues<'_> {
                 let found = logging_context(jvmti, jni, key);
                 found.map(text).map_err(Unreadable)
             }
-            Root::Sql => Err(Unreadable("`sql` cannot be read yet".to_owned())),
+            Root::Sql => statement_text(self.call).map(text).map_err(Unreadable),
         }
     }
 }
@@ -81,13 +83,35 @@ impl<'c> CallValues<'c> {
                 None => Value::Object(class_name(jvmti, jni, object).unwrap_or_default()),
             });
         };
-        let read = self.of.members.read(self.call, object, first, &self.of.allowed).map_err(Unreadable)?;
+        let read = match self.of_array(object, first)? {
+            Some(read) => read,
+            None => self.of.members.read(self.call, object, first, &self.of.allowed).map_err(Unreadable)?,
+        };
         match read {
             ReadValue::Plain(plain) if rest.is_empty() => Ok(value_of(plain)),
             ReadValue::Plain(_) => Err(Unreadable(format!("{} has no parts", super::members::written(first)))),
             ReadValue::Object(object) => self.within(object.as_object(), rest),
             ReadValue::Null => Ok(Value::Null),
         }
+    }
+
+    /// An element of an array, or its length; `None` if the member is none of an array.
+    fn of_array(&self, object: ObjectRef<'_>, member: &MemberPath) -> Result<Option<ReadValue<'c>>, Unreadable> {
+        let AnchoredCall { jvmti, jni, .. } = self.call;
+        let index = match member {
+            MemberPath::Element(index) => *index,
+            MemberPath::Field(name) if name == LENGTH => {
+                let length = |array: Array<'_>| ReadValue::Plain(PlainValue::Whole(array.length().into()));
+                return Ok(Array::of(jni, object).map(length));
+            }
+            MemberPath::Field(_) | MemberPath::Getter(_) => return Ok(None),
+        };
+        let array = Array::of(jni, object).ok_or_else(|| {
+            let class = class_name(jvmti, jni, object).unwrap_or_default();
+            Unreadable(format!("an object of {class} is no array: only arrays have elements"))
+        })?;
+        let outside = || Unreadable(format!("index {index} of an array of length {}", array.length()));
+        array.element(jni, index).ok_or_else(outside).map(Some)
     }
 
     /// What a getter of the request returns that is an argument of the call.

@@ -4,11 +4,11 @@ use std::cell::OnceCell;
 
 use classfile::access;
 use classfile::descriptor::MethodDescriptor;
-use instrument_core::rules::predicates::{Condition, Expected, Path, Root};
+use instrument_core::rules::predicates::{Condition, Expected, MemberPath, Path, Root};
 use settings::ConditionsConfig;
 
 use super::members;
-use crate::jvm::{Jni, Jvmti, LOGGING_CONTEXT, LoadedClass, MethodNames, has_logging_context};
+use crate::jvm::{Jni, Jvmti, LOGGING_CONTEXT, LoadedClass, MethodNames, has_logging_context, is_statement_class};
 
 /// Types of arguments that may be the request.
 const REQUESTS: [&str; 4] = [
@@ -17,6 +17,9 @@ const REQUESTS: [&str; 4] = [
     "Ljavax/servlet/http/HttpServletRequest;",
     "Ljavax/servlet/ServletRequest;",
 ];
+/// Types of which an array is an object.
+const MAY_BE_ARRAYS: [&str; 3] = ["java/lang/Object", "java/lang/Cloneable", "java/io/Serializable"];
+const CONSTRUCTOR: &[u8] = b"<init>";
 const BOXED_NUMBERS: [&str; 6] = ["Integer", "Long", "Short", "Byte", "Double", "Float"];
 
 /// A method whose calls a condition is about.
@@ -42,6 +45,14 @@ impl<'a> KnownClasses<'a> {
         let is_context = |class: &&LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|of| of == name.as_bytes());
         self.logging_contexts.get_or_init(|| self.loaded.iter().filter(is_context).copied().collect())
     }
+
+    /// Returns the name of a class of prepared statements that is loaded, for an example.
+    fn statement(&self, jvmti: Jvmti, jni: &Jni<'_>) -> Option<String> {
+        let mut concrete = self.loaded.iter().filter(|class| class.is_prepared(jvmti) && class.is_concrete(jvmti));
+        let is_it = |class: &&LoadedClass<'_>| is_statement_class(jvmti, jni, **class);
+        let name = concrete.find(is_it)?.internal_name(jvmti)?;
+        Some(String::from_utf8_lossy(&name).replace('/', "."))
+    }
 }
 
 /// Whether a method has an argument that may be the HTTP request.
@@ -59,24 +70,39 @@ pub(crate) fn check(
     allowed: &ConditionsConfig,
 ) -> Result<(), String> {
     for (path, expected) in condition.paths() {
-        let checked = of_path((jvmti, jni), known, method, (path, expected), allowed);
-        checked.map_err(|message| condition.problem(path, &message))?;
+        let type_of_root = of_root((jvmti, jni), known, method, path);
+        let Some(mut descriptor) = type_of_root.map_err(|message| condition.problem(path, &message))? else { continue };
+        let mut is_known = true;
+        for (at, member) in path.members.iter().enumerate() {
+            let found = of_member((jvmti, jni), known, &descriptor, member, allowed);
+            match found.map_err(|message| condition.problem_of_member(path, at, &message))? {
+                Some(found) => descriptor = found,
+                None => is_known = false,
+            }
+            if !is_known {
+                break;
+            }
+        }
+        if is_known {
+            check_type(&descriptor, expected).map_err(|message| condition.problem(path, &message))?;
+        }
     }
     Ok(())
 }
 
-fn of_path(
+/// Returns the declared type of the value at which a path begins; `None` if nothing is declared.
+fn of_root(
     (jvmti, jni): (Jvmti, &Jni<'_>),
     known: &KnownClasses<'_>,
     MethodUnderCondition { class, names }: &MethodUnderCondition<'_>,
-    (path, expected): (&Path, Expected),
-    allowed: &ConditionsConfig,
-) -> Result<(), String> {
+    path: &Path,
+) -> Result<Option<String>, String> {
     let class_name = String::from_utf8_lossy(&class.any_internal_name(jvmti).unwrap_or_default()).replace('/', ".");
     let method = format!("{class_name}.{}", String::from_utf8_lossy(&names.name));
-    let mut descriptor = match &path.root {
+    let is_static = names.access_flags & access::STATIC != 0;
+    match &path.root {
         Root::Argument(index) => {
-            let Ok(types) = MethodDescriptor::parse(&names.descriptor) else { return Ok(()) };
+            let Ok(types) = MethodDescriptor::parse(&names.descriptor) else { return Ok(None) };
             let count = types.parameters().count();
             let argument = types.parameters().nth(usize::from(*index));
             let missing = || match count {
@@ -84,39 +110,70 @@ fn of_path(
                 1 => format!("{method} has argument 0 only"),
                 _ => format!("{method} has arguments 0 to {}", count - 1),
             };
-            String::from_utf8_lossy(argument.ok_or_else(missing)?.0).into_owned()
+            Ok(Some(String::from_utf8_lossy(argument.ok_or_else(missing)?.0).into_owned()))
         }
-        Root::Receiver if names.access_flags & access::STATIC != 0 => {
-            return Err(format!("{method} is static: there is no `this`"));
+        Root::Receiver if is_static => Err(format!("{method} is static: there is no `this`")),
+        Root::Receiver if &*names.name == CONSTRUCTOR => Err(format!(
+            "when {method} begins, its object has no values yet: there is no `this`. Name an argument, `arg.0`"
+        )),
+        Root::Receiver => Ok(Some(format!("L{};", class_name.replace('.', "/")))),
+        Root::Mdc(_) if !has_logging_context(jvmti, jni, *class, known.logging_contexts(jvmti)) => Err(format!(
+            "the class loader of {class_name} has not loaded {LOGGING_CONTEXT}: nothing has been put into the logging context"
+        )),
+        Root::Sql if is_static || &*names.name == CONSTRUCTOR || !is_statement_class(jvmti, jni, *class) => {
+            let example = known.statement(jvmti, jni);
+            let example = example.as_deref().unwrap_or("org.h2.jdbc.JdbcPreparedStatement");
+            Err(format!(
+                "{method} is no method of a java.sql.Statement: name one of the driver or of the pool that executes statements, for instance `{example}.execute*`, as the method or as the first one of --in"
+            ))
         }
-        Root::Receiver => format!("L{};", class_name.replace('.', "/")),
-        Root::Mdc(_) if !has_logging_context(jvmti, jni, *class, known.logging_contexts(jvmti)) => {
-            return Err(format!(
-                "the class loader of {class_name} has not loaded {LOGGING_CONTEXT}: nothing has been put into the logging context"
-            ));
-        }
-        _ => return Ok(()),
-    };
-    for member in &path.members {
-        let Some(name) = descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';')) else {
-            return Err(format!("{} has no parts", shown(&descriptor)));
-        };
-        if is_plain(&descriptor) {
-            return Err(format!("{} has no parts that a condition can look at", shown(&descriptor)));
-        }
-        let declared = |class: &&LoadedClass<'_>| {
-            class.internal_name(jvmti).is_some_and(|of| of == name.as_bytes()) && class.is_prepared(jvmti)
-        };
-        // Objects of an interface or of an abstract class have more than it declares.
-        let Some(of) = known.loaded.iter().find(declared) else { return Ok(()) };
-        match members::find(jvmti, jni, *of, member, allowed) {
-            Ok(found) => descriptor = String::from_utf8_lossy(found.descriptor()).into_owned(),
-            Err(_) if !of.is_concrete(jvmti) || name == "java/lang/Object" => return Ok(()),
-            Err(reason) => return Err(reason),
-        }
+        Root::Sql => Ok(Some("Ljava/lang/String;".to_owned())),
+        _ => Ok(None),
     }
+}
+
+/// Returns the declared type of a member of a value of this type; `None` if nobody knows.
+fn of_member(
+    (jvmti, jni): (Jvmti, &Jni<'_>),
+    known: &KnownClasses<'_>,
+    descriptor: &str,
+    member: &MemberPath,
+    allowed: &ConditionsConfig,
+) -> Result<Option<String>, String> {
+    if let Some(element) = descriptor.strip_prefix('[') {
+        return match member {
+            MemberPath::Element(_) => Ok(Some(element.to_owned())),
+            MemberPath::Field(name) if name == members::LENGTH => Ok(Some("I".to_owned())),
+            _ => Err(format!("{} has no parts but its elements, as `[0]`, and `length`", shown(descriptor))),
+        };
+    }
+    let is_element = matches!(member, MemberPath::Element(_));
+    let no_array = || format!("{} is no array: only arrays have elements", shown(descriptor));
+    let Some(name) = descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';')) else {
+        return Err(if is_element { no_array() } else { format!("{} has no parts", shown(descriptor)) });
+    };
+    if is_element {
+        return if MAY_BE_ARRAYS.contains(&name) { Ok(None) } else { Err(no_array()) };
+    }
+    if is_plain(descriptor) {
+        return Err(format!("{} has no parts that a condition can look at", shown(descriptor)));
+    }
+    let declared = |class: &&LoadedClass<'_>| {
+        class.internal_name(jvmti).is_some_and(|of| of == name.as_bytes()) && class.is_prepared(jvmti)
+    };
+    // Objects of an interface or of an abstract class have more than it declares.
+    let Some(of) = known.loaded.iter().find(declared) else { return Ok(None) };
+    match members::find(jvmti, jni, *of, member, allowed) {
+        Ok(found) => Ok(Some(String::from_utf8_lossy(found.descriptor()).into_owned())),
+        Err(_) if !of.is_concrete(jvmti) || name == "java/lang/Object" => Ok(None),
+        Err(reason) => Err(reason),
+    }
+}
+
+/// Refuses a comparison that holds for no value of a type.
+fn check_type(descriptor: &str, expected: Expected) -> Result<(), String> {
     let name = descriptor.strip_prefix("Ljava/lang/").and_then(|name| name.strip_suffix(';')).unwrap_or_default();
-    let is_number = matches!(descriptor.as_str(), "I" | "J" | "S" | "B" | "D" | "F") || BOXED_NUMBERS.contains(&name);
+    let is_number = matches!(descriptor, "I" | "J" | "S" | "B" | "D" | "F") || BOXED_NUMBERS.contains(&name);
     let is_text = descriptor == "C" || matches!(name, "String" | "Character");
     let is_boolean = descriptor == "Z" || name == "Boolean";
     let what = match expected {
@@ -127,7 +184,7 @@ fn of_path(
         _ if descriptor.starts_with('[') && expected != Expected::Anything => "a text or number",
         _ => return Ok(()),
     };
-    Err(format!("it is compared with {what}, and is {}", shown(&descriptor)))
+    Err(format!("it is compared with {what}, and is {}", shown(descriptor)))
 }
 
 /// Whether values of a type are read as a whole.

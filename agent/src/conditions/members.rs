@@ -15,6 +15,8 @@ use crate::jvm::{
 
 /// How long a member counts as missing: a getter may become readable when its class is restored.
 const MISSING_FOR: Duration = Duration::from_secs(10);
+/// What arrays have beside their elements.
+pub(super) const LENGTH: &str = "length";
 /// Super classes that are looked at.
 const DEEPEST: usize = 64;
 /// `aload_0`, `getfield`, a return: the bytecode of a getter that only returns a field.
@@ -129,6 +131,7 @@ pub(super) fn find(
             })
         }
         MemberPath::Getter(name) => getter(jvmti, jni, (class, &of_class), name, allowed),
+        MemberPath::Element(_) => Err(format!("{of_class} is no array: only arrays have elements")),
     }
 }
 
@@ -229,5 +232,6 @@ pub(super) fn written(path: &MemberPath) -> String {
     match path {
         MemberPath::Field(name) => name.clone(),
         MemberPath::Getter(name) => format!("{name}()"),
+        MemberPath::Element(index) => format!("[{index}]"),
     }
 }

@@ -9,7 +9,7 @@ use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
 use instrument_core::selection::{RuleSet, UnmetLevel, Untouchable};
 use instrument_core::template::{BUILT_IN, Template, TemplateLibrary};
-use settings::{Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
+use settings::{Config, Diagnostic, GovernorConfig, OnError, ProbeClock, Severity};
 
 use crate::config::embedded;
 use crate::health::Limits;
@@ -23,6 +23,8 @@ pub(crate) struct Setup {
     pub(crate) config: Config,
     /// Warnings, as text.
     pub(crate) warnings: Vec<String>,
+    /// What the configuration means where it may be right, as text.
+    pub(crate) notes: Vec<String>,
     /// All templates.
     pub(crate) templates: Arc<TemplateLibrary>,
     /// Class files of the user's templates.
@@ -160,7 +162,7 @@ fn hopeless(text: &str) -> SetupError {
 
 /// Compiles a configuration; `file_name` is what diagnostics call it.
 pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError> {
-    let (mut config, warnings) = match settings::parse(text, file_name) {
+    let (mut config, found) = match settings::parse(text, file_name) {
         Ok(parsed) => parsed,
         Err(problems) => return Err(SetupError { text: list(&problems), abort: says_abort(text) }),
     };
@@ -174,9 +176,20 @@ pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError
     let (templates, own_templates) = load_templates(&config, &folder).map_err(|text| SetupError { text, abort })?;
     let compiled = config.compile_rules(&templates, embedded::PRESETS);
     let rules = compiled.map_err(|problems| SetupError { text: list(&problems), abort })?;
-    let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    let texts = |is_note: bool| {
+        found.iter().filter(move |of| (of.severity == Severity::Note) == is_note).map(ToString::to_string)
+    };
+    let (mut warnings, notes): (Vec<String>, Vec<String>) = (texts(false).collect(), texts(true).collect());
     warnings.extend(UnmetLevel::find(&rules, &templates).iter().map(ToString::to_string));
-    Ok(Setup { file: PathBuf::from(file_name), config, warnings, templates: Arc::new(templates), own_templates, rules })
+    Ok(Setup {
+        file: PathBuf::from(file_name),
+        config,
+        warnings,
+        notes,
+        templates: Arc::new(templates),
+        own_templates,
+        rules,
+    })
 }
 
 fn list(problems: &[Diagnostic]) -> String {

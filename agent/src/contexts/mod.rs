@@ -4,6 +4,7 @@
 //! makes. Anchors are inserted inert; a context is armed by stores into the table of anchors, and disarmed by such stores at once. Its steps
 //! become those of another context only when no thread can have their bits. Or nothing is noted, and stacks are walked (`stack.rs`).
 
+mod baggage;
 mod immediate_caller;
 mod memory;
 mod stack;
@@ -24,6 +25,7 @@ use memory::{HeldPlace, WORDS};
 use stack::NamedMethod;
 use steps::{FreeSteps, bit_of, word_of};
 
+pub(crate) use baggage::BaggageEntry;
 pub(crate) use immediate_caller::ImmediateCaller;
 
 /// An anchor that never has a step.
@@ -42,6 +44,8 @@ pub(crate) struct Context {
     caller: Option<Arc<ImmediateCaller>>,
     /// Tasks that are handed over inside it are inside it on the thread that runs them.
     reaches_across_threads: bool,
+    /// Set if requests that are sent inside it say so to other hosts.
+    baggage: Option<BaggageEntry>,
 }
 
 /// Which calls a context means, beside those inside its methods on one thread.
@@ -51,6 +55,8 @@ pub(crate) struct Kind {
     pub(crate) caller: Option<ImmediateCaller>,
     /// Tasks that are handed over inside it are inside it on the thread that runs them.
     pub(crate) reaches_across_threads: bool,
+    /// Set if requests that are sent inside it say so to other hosts.
+    pub(crate) baggage: Option<BaggageEntry>,
 }
 
 impl PartialEq for Context {
@@ -113,6 +119,8 @@ pub(crate) struct Contexts {
     state: Mutex<State>,
     /// By the last step of their context, for probes that ask for it.
     callers: RwLock<FxHashMap<u8, Arc<ImmediateCaller>>>,
+    /// Contexts that reach other hosts and are armed, the newest last.
+    senders: RwLock<Vec<Arc<Context>>>,
 }
 
 #[derive(Debug, Default)]
@@ -238,19 +246,21 @@ impl Contexts {
         let with_step = |(at, condition): (usize, StepCondition)| Some((steps.get(at).copied()?, Arc::new(condition)));
         let conditions = conditions.into_iter().filter_map(with_step).collect();
         memory::begin_epoch(&steps);
-        let Kind { caller, reaches_across_threads } = kind;
+        let Kind { caller, reaches_across_threads, baggage } = kind;
         let caller = caller.map(Arc::new);
         if let Some((caller, last)) = caller.as_ref().zip(steps.last()) {
             self.callers.write().insert(*last, Arc::clone(caller));
         }
-        let context = Arc::new(Context { text: text.into(), steps, conditions, caller, reaches_across_threads });
+        let text = Arc::from(text);
+        let context = Arc::new(Context { text, steps, conditions, caller, reaches_across_threads, baggage });
         let open = Open { context: Arc::clone(&context), users: 1, probes: Vec::new() };
         state.open.insert(Arc::clone(&context.text), open);
         Ok(context)
     }
 
     /// From now on threads that execute the methods are inside the context.
-    pub(crate) fn arm(&self, context: &Context) {
+    pub(crate) fn arm(&self, context: &Arc<Context>) {
+        self.begin_sending(context);
         self.state.lock().set_armed(context, true);
     }
 
@@ -268,6 +278,7 @@ impl Contexts {
         state.methods.values_mut().for_each(|steps| steps.retain(|step| !context.steps.contains(step)));
         state.methods.retain(|_, steps| !steps.is_empty());
         state.set_armed(context, false);
+        self.end_sending(context);
         context.conditions.iter().for_each(|(_, condition)| conditions::remove(condition));
         if context.caller.is_some() {
             context.steps.last().map(|last| self.callers.write().remove(last));

@@ -16,7 +16,7 @@ use control::{
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::clients_with_claims::ClientsWithClaims;
+use super::clients_with_claims::{ClientsWithClaims, HasClaim};
 use super::connections::{Connection, MOST};
 use super::request_reader::{Received, RequestReader};
 use super::socket::{Clients, ControlSocket};
@@ -231,6 +231,17 @@ impl Service {
         controlled.reload(setup)
     }
 
+    /// Has a claim made, which may end with the connection.
+    fn give_claim<T: HasClaim + Serialize>(
+        &self,
+        while_connected: bool,
+        (answer, claims): (&mut Answer, &mut Vec<u32>),
+        make: impl FnOnce() -> Result<T, Refusal>,
+    ) {
+        let stays_connected = answer.id.is_some();
+        answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });
+    }
+
     /// Carries out a request; nothing if the agent has left meanwhile.
     fn answer(
         &self,
@@ -256,6 +267,7 @@ impl Service {
                 direct,
                 when,
                 across_threads,
+                across_hosts,
                 seconds,
                 calls,
                 cycles,
@@ -266,11 +278,20 @@ impl Service {
                 most,
             } => {
                 let limits = ClaimLimits { seconds, calls, cycles, healthy_seconds, while_healthy, while_connected };
-                let request =
-                    ProbeRequest { methods, level, template, within, direct, when, across_threads, limits, pin, most };
-                let stays_connected = answer.id.is_some();
-                let make = || controlled.probe(&request);
-                answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });
+                let request = ProbeRequest {
+                    methods,
+                    level,
+                    template,
+                    within,
+                    direct,
+                    when,
+                    across_threads,
+                    across_hosts,
+                    limits,
+                    pin,
+                    most,
+                };
+                self.give_claim(while_connected, (answer, claims), || controlled.probe(&request));
             }
             Request::Methods { methods, most } => {
                 answer.stream(controlled.methods(methods.as_deref(), most), |part| MethodsPart { part });
@@ -308,9 +329,7 @@ impl Service {
                     seconds,
                     while_connected,
                 };
-                let stays_connected = answer.id.is_some();
-                let make = || Arc::clone(&controlled).diagnose(&request);
-                answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });
+                self.give_claim(while_connected, (answer, claims), || Arc::clone(&controlled).diagnose(&request));
             }
             Request::Diagnosis { claim } => answer.give(controlled.diagnosis(claim)),
             Request::Suspects { methods, slower_than_us } => {

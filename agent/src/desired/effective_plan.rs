@@ -22,7 +22,7 @@ pub(crate) enum Wish {
     Anchor(AnchorStep),
     /// A diagnosis: the calls in its body are measured under this number.
     CallSites(u32),
-    /// A diagnosis: it wants the text that the method, one of JDBC, executes or prepares. This template records nothing.
+    /// A diagnosis or a condition: it wants the text that the method, one of JDBC, executes or prepares. This template records nothing.
     StatementText(TemplateId),
     /// A context that reaches across threads, or a diagnosis: the method hands tasks over or runs them. This template records nothing.
     Handover(TemplateId),

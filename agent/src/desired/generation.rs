@@ -37,6 +37,8 @@ pub(crate) enum ClaimedRole {
     Anchor(AnchorStep),
     /// What has tasks take the claim's context along.
     Handover,
+    /// What remembers the texts of prepared statements for the claim's condition.
+    Preparing,
 }
 
 /// What claims want of classes, as far as the name of a class says, to be compared with those of another generation.
@@ -119,6 +121,9 @@ impl Generation {
         };
         for method in probes.handover() {
             compiled.push(of_claim(ClaimedRole::Handover, rules(method)?));
+        }
+        for method in probes.preparing() {
+            compiled.push(of_claim(ClaimedRole::Preparing, rules(method)?));
         }
         let Some(context) = context else { return Ok(compiled) };
         for (method, step) in probes.within.iter().zip(context.steps()) {

@@ -20,5 +20,5 @@ pub(crate) use claims::{Claim, ClaimIds, Claims, Kept};
 pub(crate) use delegate_marks::DelegateMarks;
 pub(crate) use effective_plan::{ConditionalProbe, Effective, Wish, effective_plan, rank};
 pub(crate) use expiry::{Expiry, Progress};
-pub(crate) use probe_request::{ACROSS_THREADS, DIRECTLY, RequestedProbes};
+pub(crate) use probe_request::{ACROSS_HOSTS, ACROSS_THREADS, DIRECTLY, RequestedProbes};
 pub(crate) use wanting_rules::WantingRules;

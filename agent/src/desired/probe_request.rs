@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
-use instrument_core::rules::predicates::{self, Condition, Path};
+use instrument_core::rules::predicates::{self, Condition, Path, Root};
 use instrument_core::selection::RuleSet;
 use instrument_core::template::TemplateLibrary;
-use settings::{Diagnostic, ExcludeConfig};
+use settings::{Diagnostic, ExcludeConfig, name_for_hosts};
 
 use crate::config::embedded;
 use crate::jvm::MethodNames;
@@ -27,8 +27,14 @@ pub(crate) struct RequestedProbes {
     pub(crate) direct: bool,
     /// The condition under which they record, if there is one.
     pub(crate) condition: Option<Arc<RequestedCondition>>,
-    /// The methods of the JDK and of Tomcat that hand tasks over and run them, if the context reaches across threads.
+    /// Whether tasks take the context along to other threads.
+    across_threads: bool,
+    /// The name by which requests tell other hosts that they are sent inside the context.
+    across_hosts: Option<Arc<str>>,
+    /// The methods of the JDK and of Tomcat that are changed for that.
     handover: Arc<[RequestedProbes]>,
+    /// The methods that prepare statements whose texts the condition looks at.
+    preparing: Arc<[RequestedProbes]>,
     glob: NameGlob,
     class_glob: NameGlob,
 }
@@ -69,6 +75,13 @@ const INSIDE: &str = " > ";
 pub(crate) const DIRECTLY: &str = " (direct)";
 /// After the methods of a context that tasks take along.
 pub(crate) const ACROSS_THREADS: &str = " across threads";
+/// The methods of a connection of JDBC that prepare statements; [`TemplateLibrary::statement_text`] chooses among them.
+const PREPARING: &str = "prepare*";
+/// After the methods of a context of which requests tell other hosts, before its name.
+pub(crate) const ACROSS_HOSTS: &str = " across hosts as ";
+/// What writes the head of a request of `HttpURLConnection`, and what begins one of `java.net.http.HttpClient`.
+const SENDERS: &[(&str, &[&str])] =
+    &[("sun.net.www.http.HttpClient", &["writeRequests"]), ("jdk.internal.net.http.MultiExchange", &["<init>"])];
 /// What hands tasks over and runs them; [`TemplateLibrary::handover`] chooses among methods of one name.
 const HANDOVER: &[(&str, &[&str])] = &[
     ("java.util.concurrent.ThreadPoolExecutor", &["execute", "reject", "runWorker", "getTask", "beforeExecute"]),
@@ -115,7 +128,10 @@ impl RequestedProbes {
             within: Arc::default(),
             direct: false,
             condition: None,
+            across_threads: false,
+            across_hosts: None,
             handover: Arc::default(),
+            preparing: Arc::default(),
             glob,
             class_glob,
         })
@@ -146,11 +162,6 @@ impl RequestedProbes {
     /// asks of an HTTP request is evaluated there if this method `takes_request`, and where the request begins if not.
     pub(crate) fn when(self, text: &str, takes_request: bool) -> Result<RequestedProbes, String> {
         let whole = Condition::parse(text).map_err(|error| predicates::explained(text, &error))?;
-        if let Some((path, _)) = whole.paths().iter().find(|(path, _)| path.root == predicates::Root::Sql) {
-            let help =
-                "`sql` cannot be read yet; name the method that gets the text, for instance of the driver, and `arg.0`";
-            return Err(whole.problem(path, help));
-        }
         let asked_within = self.asked_within();
         let mut within = self.within.to_vec();
         let is_own = within.is_empty();
@@ -198,25 +209,78 @@ impl RequestedProbes {
 
     /// The same, with the methods changed that hand tasks over and run them, whether there is a context or not.
     pub(crate) fn with_handover(self) -> Result<RequestedProbes, String> {
-        let methods = HANDOVER.iter().flat_map(|(class, methods)| methods.iter().map(move |method| (class, method)));
-        let handover = methods
-            .map(|(class, method)| RequestedProbes::parse(&format!("{class}.{method}"), &self.template, self.level));
-        Ok(RequestedProbes { handover: handover.collect::<Result<Arc<[_]>, _>>()?, ..self })
+        Ok(RequestedProbes { across_threads: true, handover: self.handover_and(HANDOVER)?, ..self })
+    }
+
+    /// The same, but requests that are sent inside the context tell other hosts so, under this name.
+    pub(crate) fn across_hosts(self, name: &str) -> Result<RequestedProbes, String> {
+        if self.within.is_empty() {
+            let message = "there is no context of which requests could tell other hosts: name its methods (`--in`, `in`) or a condition";
+            return Err(message.to_owned());
+        }
+        let name = name_for_hosts(name).map_err(|error| error.message)?;
+        let handover = self.handover_and(SENDERS)?;
+        Ok(RequestedProbes { across_hosts: Some(name.into()), handover, ..self })
+    }
+
+    fn handover_and(&self, more: &[(&str, &[&str])]) -> Result<Arc<[RequestedProbes]>, String> {
+        let methods = more.iter().flat_map(|(class, methods)| methods.iter().map(move |method| (class, method)));
+        let parse = |(class, method)| RequestedProbes::parse(&format!("{class}.{method}"), &self.template, self.level);
+        self.handover.iter().cloned().map(Ok).chain(methods.map(parse)).collect()
     }
 
     /// Whether the context reaches across threads.
     pub(crate) fn reaches_across_threads(&self) -> bool {
-        !self.handover.is_empty()
+        self.across_threads
     }
 
-    /// Returns the methods that hand tasks over and run them, if the context reaches across threads.
+    /// Returns the name by which requests tell other hosts that they are sent inside the context, if they do.
+    pub(crate) fn name_for_hosts(&self) -> Option<&str> {
+        self.across_hosts.as_deref()
+    }
+
+    /// Returns the methods that hand tasks over, run them, or send requests, as far as the context reaches across threads or hosts.
     pub(crate) fn handover(&self) -> &[RequestedProbes] {
         &self.handover
     }
 
+    /// Whether the condition looks at the text of statements.
+    pub(crate) fn looks_at_statements(&self) -> bool {
+        let is_text = |condition: &Condition| condition.paths().iter().any(|(path, _)| path.root == Root::Sql);
+        self.condition.as_ref().is_some_and(|condition| is_text(&condition.whole))
+    }
+
+    /// The same, with the methods of connections changed that prepare statements; each connection by its internal name.
+    pub(crate) fn with_preparing<'c>(
+        self,
+        connections: impl Iterator<Item = &'c [u8]>,
+    ) -> Result<RequestedProbes, String> {
+        let of_class = |class: &[u8]| {
+            let class = String::from_utf8_lossy(class).replace('/', ".");
+            RequestedProbes::parse(&format!("{class}.{PREPARING}"), &self.template, self.level)
+        };
+        let preparing = connections.map(of_class).collect::<Result<Arc<[_]>, _>>()?;
+        Ok(RequestedProbes { preparing, ..self })
+    }
+
+    /// Returns the methods that prepare statements whose texts the condition looks at.
+    pub(crate) fn preparing(&self) -> &[RequestedProbes] {
+        &self.preparing
+    }
+
+    /// Returns the internal names of the classes that prepare statements.
+    pub(crate) fn preparing_classes(&self) -> impl Iterator<Item = Arc<[u8]>> + '_ {
+        self.preparing.iter().map(|of| of.class.replace('.', "/").into_bytes().into())
+    }
+
     /// Returns the internal names of the classes that hand tasks over and run them.
     pub(crate) fn handover_classes() -> impl Iterator<Item = Arc<[u8]>> {
-        HANDOVER.iter().map(|(class, _)| class.replace('.', "/").into_bytes().into())
+        internal_names(HANDOVER)
+    }
+
+    /// Returns the internal names of the classes that send requests.
+    pub(crate) fn sender_classes() -> impl Iterator<Item = Arc<[u8]>> {
+        internal_names(SENDERS)
     }
 
     /// Returns the methods of the context as text, if there are any: the outermost first.
@@ -230,6 +294,10 @@ impl RequestedProbes {
         let methods = self.methods_within()?;
         let methods = if self.direct { methods + DIRECTLY } else { methods };
         let methods = if self.reaches_across_threads() { methods + ACROSS_THREADS } else { methods };
+        let methods = match &self.across_hosts {
+            Some(name) => methods + ACROSS_HOSTS + name,
+            None => methods,
+        };
         Some(match &self.condition {
             Some(condition) if condition.is_own => format!("{methods} itself when {}", condition.text()),
             Some(condition) => format!("{methods} when {}", condition.text()),
@@ -259,7 +327,7 @@ impl RequestedProbes {
     pub(crate) fn wants_the_same(&self, other: &RequestedProbes) -> bool {
         let wanted = |of: &RequestedProbes| {
             let condition = of.asked_condition().map(str::to_owned);
-            let kind = (of.direct, of.reaches_across_threads());
+            let kind = (of.direct, of.across_threads, of.across_hosts.clone());
             (of.text(), of.asked_within(), kind, condition, of.template.clone(), of.level)
         };
         wanted(self) == wanted(other)
@@ -270,9 +338,9 @@ impl RequestedProbes {
         std::iter::once(self).chain(self.within.iter())
     }
 
-    /// Returns the patterns of all methods that are changed: those that hand tasks over, too.
+    /// Returns the patterns of all methods that are changed: those that hand tasks over, send requests or prepare statements, too.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
-        self.asked_patterns().chain(self.handover.iter())
+        self.asked_patterns().chain(self.handover.iter()).chain(self.preparing.iter())
     }
 
     /// Whether this method is meant, as `package.Class.method`.
@@ -314,6 +382,10 @@ impl RequestedProbes {
         config.exclude = exclude.clone();
         config.compile_rules(templates, embedded::PRESETS).map_err(reason)
     }
+}
+
+fn internal_names(methods: &'static [(&str, &[&str])]) -> impl Iterator<Item = Arc<[u8]>> {
+    methods.iter().map(|(class, _)| class.replace('.', "/").into_bytes().into())
 }
 
 fn check_length(within: &[RequestedProbes]) -> Result<(), String> {
@@ -369,6 +441,22 @@ mod tests {
     }
 
     #[test]
+    fn a_context_for_other_hosts_is_another_one_and_changes_what_sends_requests() {
+        let within = || RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap().within("a.B.c").unwrap();
+        let both = within().across_threads().unwrap().across_hosts("slow-orders").unwrap();
+        assert_eq!(both.context().as_deref(), Some("a.B.c across threads across hosts as slow-orders"));
+        assert!(
+            ["sun.net.www.http.HttpClient.writeRequests", "java.lang.Thread.start"]
+                .iter()
+                .all(|method| both.patterns().any(|of| of.takes(method)))
+        );
+        assert!(!both.wants_the_same(&within().across_threads().unwrap()));
+        assert!(within().across_hosts("a,b").is_err() && within().across_hosts("").is_err());
+        let nowhere = RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap();
+        assert!(nowhere.across_hosts("name").unwrap_err().contains("there is no context"));
+    }
+
+    #[test]
     fn a_condition_is_evaluated_where_its_values_are() {
         let probes = || RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap();
         let of = |probes: RequestedProbes, text: &str, takes_request| {
@@ -397,11 +485,23 @@ mod tests {
     }
 
     #[test]
+    fn statements_are_prepared_by_connections() {
+        let probes =
+            |text: &str| RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap().when(text, false).unwrap();
+        assert!(!probes("arg.0 = 5").looks_at_statements());
+        let sql = probes("http.path = '/pay' and (sql like '*orders*' or sql = null)");
+        assert!(sql.looks_at_statements() && sql.preparing_classes().next().is_none());
+        let prepared = sql.clone().with_preparing([b"a/Connection".as_slice()].into_iter()).unwrap();
+        assert!(prepared.patterns().any(|of| of.takes("a.Connection.prepareStatement")));
+        assert!(!prepared.asked_patterns().any(|of| of.may_be_in("a/Connection")) && prepared.wants_the_same(&sql));
+        assert_eq!(prepared.preparing_classes().collect::<Vec<_>>(), [Arc::from(b"a/Connection".as_slice())]);
+    }
+
+    #[test]
     fn a_condition_that_cannot_be_evaluated_is_refused() {
         let refused =
             |text: &str| RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap().when(text, false).unwrap_err();
         assert!(refused("http.path = '/pay' or arg.0 = 'card'").starts_with("column 23 of the condition"));
-        assert!(refused("sql like 'select*'").contains("cannot be read yet"));
         assert!(refused("arg.0 = 'card").contains("column 9"));
     }
 

@@ -38,12 +38,16 @@ pub(crate) use events::event_listener::{ClassFile, CodePlace, JvmEvents};
 pub(crate) use events::name_gate::NAME_GATE;
 pub(crate) use java_vm::JavaVm;
 pub(crate) use jni::{Jni, Local, ObjectRef};
+pub(crate) use objects::anchored_call::AnchoredCall;
+pub(crate) use objects::arrays::Array;
 pub(crate) use objects::bounded_table::BoundedTable;
 pub(crate) use objects::logging_context::{LOGGING_CONTEXT, has_logging_context, logging_context};
 pub(crate) use objects::members::{FieldId, FieldNames, Member, ObjectClass, fields_with_ids, with_class_of};
-pub(crate) use objects::native_evaluation::{AnchoredCall, register_condition_natives};
+pub(crate) use objects::native_baggage::register_baggage_native;
+pub(crate) use objects::native_evaluation::register_condition_natives;
 pub(crate) use objects::plain_values::{PlainValue, ReadValue, class_name, plain_value};
 pub(crate) use objects::request_getters::{RequestGetter, request_text};
+pub(crate) use objects::statements::{is_statement_class, statement_text};
 pub(crate) use objects::weak_class::WeakClass;
 pub(crate) use process::heap_size::{HeapSize, heap_size};
 pub(crate) use process::operating_system::{

@@ -57,7 +57,7 @@ impl RuntimeClasses {
         let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock) =
             (None, None, None, None, None, None, None);
         let (mut contexts, mut sites, mut statement_texts, mut conditions) = (None, None, None, None);
-        let (mut places, mut place_table, mut handover) = (None, None, None);
+        let (mut places, mut place_table, mut handover, mut baggage) = (None, None, None, None);
         let mut exported = false;
         let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
         refuse_other_runtime(jvmti, jni)?;
@@ -80,6 +80,7 @@ impl RuntimeClasses {
                 "java/instr/Sites" => sites = Some(class),
                 "java/instr/StatementTexts" => statement_texts = Some(class),
                 "java/instr/Handover" => handover = Some(class),
+                "java/instr/Baggage" => baggage = Some(class),
                 "java/instr/Conditions" => conditions = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
@@ -103,7 +104,7 @@ impl RuntimeClasses {
         else {
             return Err(NO_RUNTIME.to_owned());
         };
-        let (Some(places), Some(place_table)) = (places, place_table) else {
+        let (Some(places), Some(place_table), Some(baggage)) = (places, place_table, baggage) else {
             return Err(NO_RUNTIME.to_owned());
         };
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
@@ -117,7 +118,10 @@ impl RuntimeClasses {
         jvm::register_stack_walk(jvmti, jni, places, contexts::walk).map_err(|error| error.to_string())?;
         let asked = |stack: OwnStack<'_>, last_step: u8| contexts::of_process().is_called_directly(stack, last_step);
         jvm::register_caller_native(jvmti, jni, contexts, asked).map_err(|error| error.to_string())?;
-        jvm::register_condition_natives(jvmti, jni, conditions, conditions::evaluate)
+        let extend =
+            |words: [u64; 4], host: &str, present: Option<&str>| contexts::of_process().baggage(words, host, present);
+        jvm::register_baggage_native(jni, baggage, extend).map_err(|error| error.to_string())?;
+        jvm::register_condition_natives(jvmti, jni, (conditions, statement_texts), conditions::evaluate)
             .map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
         let tick = StaticDoubleField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
@@ -160,10 +164,21 @@ impl RuntimeClasses {
         jvm::with_static_thread(jni, self.sites, c"threads", frame, look)
     }
 
-    /// Forgets the texts of prepared statements that were remembered for diagnoses, if none wants them any more.
+    /// Forgets the texts of prepared statements that were remembered for diagnoses and conditions, if none wants them any more.
     pub(crate) fn forget_statement_texts(&self, jni: &Jni<'_>) {
         if let Err(error) = jvm::call_static_void(jni, self.statement_texts, c"forget") {
             tracing::debug!(%error, "texts of statements stay in memory");
+        }
+    }
+
+    /// From now on the texts of statements that are prepared are remembered for conditions, where methods have the template for that, or are not.
+    pub(crate) fn remember_statements(&self, jni: &Jni<'_>, remember: bool) {
+        match StaticLongField::find(jni, self.statement_texts, c"conditions") {
+            Ok(conditions) => conditions.set(jni, remember.into()),
+            Err(error) => tracing::error!(%error, "texts of statements are not known to conditions"),
+        }
+        if !remember {
+            self.forget_statement_texts(jni);
         }
     }
 

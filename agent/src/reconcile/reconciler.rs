@@ -48,7 +48,7 @@ pub(crate) enum Change {
     Claim {
         /// The number of the claim.
         claim: u32,
-        probes: RequestedProbes,
+        probes: Box<RequestedProbes>,
         /// The governor has removed probes of these methods, which are inserted again.
         with_removed: bool,
     },
@@ -293,7 +293,7 @@ impl Shared {
                 let is_otherwise = probes.context().is_some() || probes.reaches_across_threads();
                 let names = match *with_removed || is_otherwise {
                     true => all.clone(),
-                    false => claim_present((jvmti, jni, instrumentation), loaded, all.clone(), (*claim, probes)),
+                    false => claim_present((jvmti, jni, instrumentation), loaded, all.clone(), (*claim, &**probes)),
                 };
                 let ready = loaded_before::ready_of_names(jni, &mut retransforming, loaded, &names);
                 self.insert(jni, &mut retransforming, ready, batches);

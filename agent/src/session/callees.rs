@@ -11,7 +11,7 @@ use instrument_core::rules::patterns::NameGlob;
 use instrument_core::rules::patterns::method_pattern::MethodPattern;
 use instrument_core::rules::patterns::text_pattern::TextPattern;
 use instrument_core::selection::ClassOrigin;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Session;
 use super::loaded_inventory::refuse_at_the_end;
@@ -178,25 +178,22 @@ impl Session {
     /// less is code of every other request less that the JVM has to compile again.
     pub(super) fn jdbc_classes(&self, executed: Option<&ClassId>) -> Vec<ClassId> {
         let found = self.with_program(CLASS_KB, |types, _, _| {
-            let below = |top: &[u8]| -> Vec<ClassId> {
-                let tops = types.all().filter(|(_, (name, _))| &**name == top).map(|(at, _)| at);
-                let all: Vec<ClassAt> = tops.flat_map(|top| types.subtypes(top)).collect();
-                all.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
-            };
-            let (statements, connections) = (below(STATEMENT), below(CONNECTION));
-            let mut ids = match executed.filter(|executed| statements.contains(executed)) {
+            let (statements, connections) = (changeable_below(types, STATEMENT), changeable_below(types, CONNECTION));
+            Ok(match executed.filter(|executed| statements.contains(executed)) {
                 None => [statements, connections].concat(),
                 Some(executed) => {
                     let is_near = |(name, _): &&ClassId| package_of(name) == package_of(&executed.0);
                     let near: Vec<ClassId> = connections.iter().filter(is_near).cloned().collect();
                     [vec![executed.clone()], if near.is_empty() { connections } else { near }].concat()
                 }
-            };
-            ids.sort();
-            ids.dedup();
-            Ok(ids)
+            })
         });
         found.unwrap_or_default()
+    }
+
+    /// Returns the loaded classes that are connections of JDBC, with the same exceptions.
+    pub(super) fn connections(&self) -> Vec<ClassId> {
+        self.with_program(CLASS_KB, |types, _, _| Ok(changeable_below(types, CONNECTION))).unwrap_or_default()
     }
 
     /// Returns what the methods may call that the request means.
@@ -248,6 +245,13 @@ impl Session {
 /// Hidden classes have a `+` in their names.
 fn may_be_changed((name, _): &ClassId) -> bool {
     ![&b"java/"[..], b"javax/", b"com/sun/"].iter().any(|package| name.starts_with(package)) && !name.contains(&b'+')
+}
+
+/// Returns the classes below this one that may be changed, each once.
+fn changeable_below(types: &LoadedTypes<'_>, top: &[u8]) -> Vec<ClassId> {
+    let tops = types.all().filter(|(_, (name, _))| &**name == top).map(|(at, _)| at);
+    let below: FxHashSet<ClassAt> = tops.flat_map(|top| types.subtypes(top)).collect();
+    below.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
 }
 
 /// Returns the methods that a call may run.

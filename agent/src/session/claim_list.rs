@@ -70,9 +70,7 @@ impl Session {
                 level: Some(rule.level().name().to_owned()),
                 state: state.to_owned(),
                 reason: [Some(claim), why].into_iter().flatten().collect::<Vec<_>>().join("; "),
-                hits: None,
-                expires: None,
-                condition: None,
+                ..ClaimRow::default()
             }
         };
         generation.rules().rules().iter().enumerate().map(row).collect()
@@ -125,6 +123,7 @@ impl Session {
             hits: Some(*hits),
             expires: expiry.text(Instant::now()),
             condition: None,
+            baggage: claim.context.as_ref().and_then(|context| Some(context.baggage()?.figures())),
         }
     }
 
@@ -148,7 +147,7 @@ impl Session {
             reason: format!("instr diagnose{context}{waits}"),
             hits: found.map(|of| of.calls),
             expires: expiry.text(Instant::now()),
-            condition: None,
+            ..ClaimRow::default()
         }
     }
 
@@ -190,6 +189,7 @@ impl Session {
             reason: [Some(of), why].into_iter().flatten().collect::<Vec<_>>().join("; "),
             hits: None,
             condition: condition.map(|condition| condition.figures()),
+            baggage: None,
             ..of_probes.clone()
         }
     }

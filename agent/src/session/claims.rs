@@ -15,7 +15,7 @@ use trace::report::counted;
 use super::{Kinds, Session};
 use crate::call_sites;
 use crate::conditions::StepCondition;
-use crate::contexts::{self, Context, ImmediateCaller, Kind};
+use crate::contexts::{self, BaggageEntry, Context, ImmediateCaller, Kind};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{Claim, RequestedProbes};
@@ -47,12 +47,16 @@ pub(super) fn open_context(
         return Err("the stack of a thread does not say for which calls a condition held: conditions need `place = \"off-heap\"` or `\"thread-local\"` in [contexts] of the configuration file, and a restart".to_owned());
     }
     check_for_tasks(probes.reaches_across_threads())?;
+    if probes.name_for_hosts().is_some() && allowed.baggage_to.is_empty() {
+        return Err("no host may be sent baggage; name those that may: `baggage-to` in [conditions] of the configuration file, and restart".to_owned());
+    }
     let conditions = probes.condition.iter().flat_map(|condition| condition.steps());
     let of_step = |(at, condition, is_own): (usize, &Condition, bool)| {
         (at, StepCondition::new(condition.clone(), is_own, allowed))
     };
     let caller = probes.immediate_caller().cloned().map(ImmediateCaller::new);
-    let kind = Kind { caller, reaches_across_threads: probes.reaches_across_threads() };
+    let baggage = probes.name_for_hosts().map(|name| BaggageEntry::new(name, allowed));
+    let kind = Kind { caller, reaches_across_threads: probes.reaches_across_threads(), baggage };
     contexts::of_process().open(&text, probes.within.len(), conditions.map(of_step).collect(), kind).map(Some)
 }
 
@@ -81,6 +85,7 @@ impl Session {
         let probes = if request.direct { probes.directly()? } else { probes };
         let probes = self.with_condition(probes, request.when.as_deref())?;
         let probes = if request.across_threads { probes.across_threads()? } else { probes };
+        let probes = request.across_hosts.iter().try_fold(probes, |probes, name| probes.across_hosts(name))?;
         let before = self.instrumentation.generation();
         let mut counted_methods = Vec::new();
         for pattern in probes.asked_patterns() {
@@ -175,7 +180,7 @@ impl Session {
             withdrawn.give_back(&meant, true)
         });
         let with_removed = restored.as_ref().is_some_and(|restored| !restored.of_probes.is_empty());
-        let change = Change::Claim { claim, probes: probes.clone(), with_removed };
+        let change = Change::Claim { claim, probes: Box::new(probes.clone()), with_removed };
         let outcome = self.reconciler.carry_out(&self.instrumentation, change)?;
         if let Some((withdrawn, restored)) = withdrawn.zip(restored) {
             self.report_changes(&withdrawn.settle(restored, &outcome.refused));
@@ -246,14 +251,19 @@ impl Session {
         if claim.diagnosis.is_some() && claim.probes.reaches_across_threads() {
             contexts::of_process().diagnose_tasks(false);
         }
-        let taken = self.take_away(closed, measured);
+        let taken = self.take_away(closed, measured, &claim.probes.preparing_classes().collect());
         self.end_handover(claim);
         taken
     }
 
-    /// Retransforms the classes of probes that nobody wants, those with anchors of a context that was closed and those with calls that were measured, and returns how many probes these have
-    /// lost. Classes that the JVM cannot retransform keep them, at level off, and inert anchors.
-    fn take_away(&self, closed: Option<&Arc<Context>>, measured: FxHashSet<Arc<[u8]>>) -> usize {
+    /// Retransforms the classes of probes that nobody wants, those with anchors of a context that was closed, those with calls that were measured and those that prepare statements, and returns
+    /// how many probes these have lost. Classes that the JVM cannot retransform keep them, at level off, and inert anchors.
+    fn take_away(
+        &self,
+        closed: Option<&Arc<Context>>,
+        measured: FxHashSet<Arc<[u8]>>,
+        preparing: &FxHashSet<Arc<[u8]>>,
+    ) -> usize {
         let (live, contexts) = (&self.instrumentation.live, contexts::of_process());
         let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
         let (mut taken, mut is_clean, mut kept) = (0, true, FxHashSet::default());
@@ -261,7 +271,8 @@ impl Session {
             // Classes that were on their way past the hook with the claim get its probes and anchors meanwhile.
             let unwanted = live.take_unwanted();
             let anchored = closed.map(|context| contexts.take_classes(context)).unwrap_or_default();
-            if unwanted.is_empty() && anchored.is_empty() && (round > 0 || measured.is_empty()) {
+            let has_others = !measured.is_empty() || !preparing.is_empty();
+            if unwanted.is_empty() && anchored.is_empty() && (round > 0 || !has_others) {
                 break;
             }
             if round == MOST_ROUNDS {
@@ -274,6 +285,7 @@ impl Session {
                 .filter_map(class)
                 .chain(anchored.iter().cloned())
                 .chain(measured.iter().cloned())
+                .chain(preparing.iter().cloned())
                 .collect();
             let Some(outcome) = self.reconciler.carry_out(&self.instrumentation, Change::Remove(names)) else {
                 is_clean = false;
@@ -334,6 +346,7 @@ impl Session {
         let (generation, refused) = generation.with_claims(&self.instrumentation.claims.all());
         self.instrumentation.replace_generation(generation);
         self.listen_to_threads();
+        self.remember_statements();
         for (id, reason) in refused {
             self.note_claim(id, &format!("has no effect any more: {reason}"));
         }

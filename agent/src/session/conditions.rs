@@ -1,13 +1,17 @@
-//! Conditions that persons ask for: what they cannot read of loaded methods is refused.
+//! Conditions that persons ask for: what they cannot read of loaded methods is refused, and texts of statements are remembered for them.
+
+use std::sync::Arc;
 
 use crate::conditions::{KnownClasses, MethodUnderCondition, check, takes_request};
-use crate::desired::RequestedProbes;
+use crate::desired::{Claim, RequestedProbes};
 use crate::jvm::{LoadedClasses, Wish, ask_for, methods_of};
 
 use super::Session;
 
 /// Methods that are looked at; more are only counted as failures.
 const MOST_METHODS: usize = 1_000;
+/// Most classes of connections that are changed for a condition.
+const MOST_CONNECTIONS: usize = 256;
 
 impl Session {
     /// Returns the probes with this condition; `Err` if it can hold for none of the loaded methods that are meant.
@@ -53,6 +57,36 @@ impl Session {
             }
             Ok(probes)
         });
-        checked.unwrap_or_else(|| Err("the JVM attaches no more threads".to_owned()))
+        let probes = checked.unwrap_or_else(|| Err("the JVM attaches no more threads".to_owned()))?;
+        if probes.looks_at_statements() { self.with_preparing(probes) } else { Ok(probes) }
+    }
+
+    /// The same, with the connections changed that are loaded now: they remember what the statements execute that they prepare.
+    fn with_preparing(&self, probes: RequestedProbes) -> Result<RequestedProbes, String> {
+        let mut names: Vec<Arc<[u8]>> = self.connections().into_iter().map(|(name, _)| name.into()).collect();
+        names.dedup();
+        if names.len() > MOST_CONNECTIONS {
+            tracing::warn!(
+                "`sql` in a condition: statements of more than {MOST_CONNECTIONS} classes of connections are not known"
+            );
+            names.truncate(MOST_CONNECTIONS);
+        }
+        probes.with_preparing(names.iter().map(|name| &**name))
+    }
+
+    /// Has Java remember what is prepared as long as a condition looks at it, and forget it then.
+    pub(super) fn remember_statements(&self) {
+        let is_wanted = |claim: &Claim| !claim.probes.preparing().is_empty();
+        let remember = self.instrumentation.claims.all().iter().any(is_wanted);
+        let runtime = {
+            let mut running = self.running.lock();
+            let is_changed = std::mem::replace(&mut running.remembers_statements, remember) != remember;
+            running.runtime.filter(|_| is_changed)
+        };
+        let Some(runtime) = runtime else { return };
+        let told = self.vm.with_attached_daemon(c"instr-condition", |jni| runtime.remember_statements(jni, remember));
+        if told.is_none() {
+            tracing::error!("texts of statements are not known to conditions: the JVM attaches no more threads");
+        }
     }
 }

@@ -99,6 +99,7 @@ fn requested(setup: &Setup, context: &ContextConfig) -> Result<RequestedProbes, 
     let probes = if context.direct { probes.directly()? } else { probes };
     let probes = context.when.as_deref().into_iter().try_fold(probes, |probes, when| probes.when(when, false))?;
     let probes = if context.across_threads { probes.across_threads()? } else { probes };
+    let probes = context.across_hosts.iter().try_fold(probes, |probes, name| probes.across_hosts(name))?;
     for pattern in probes.asked_patterns() {
         pattern.rules(&setup.templates, &setup.config.exclude)?;
     }

@@ -1,5 +1,5 @@
-//! The methods of the JDK that hand tasks over and run them, as long as contexts reach across threads: changed with the first such claim, restored after the last
-//! one.
+//! The methods of the JDK that hand tasks over and run them, as long as contexts reach across threads, and those that send requests, as long as contexts reach across
+//! hosts: changed with the first such claim, restored after the last one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,9 +27,22 @@ impl Session {
         self.instrumentation.events.listen_to_threads(self.jvmti, self.wants_handover());
     }
 
-    /// A claim has ended, whose context is closed. If it was the last one that reached across threads, the methods that hand tasks over are restored, but not
-    /// while they run tasks: at the end of these a thread gets its own words back.
+    /// A claim has ended, whose context is closed. What it was the last one to need is restored.
     pub(super) fn end_handover(&self, ended: &Claim) {
+        self.end_sending(ended);
+        self.end_tasks(ended);
+    }
+
+    fn end_sending(&self, ended: &Claim) {
+        let reaches_hosts = |claim: &Claim| claim.probes.name_for_hosts().is_some();
+        if reaches_hosts(ended) && !self.instrumentation.claims.all().iter().any(reaches_hosts) {
+            self.restore(RequestedProbes::sender_classes().collect(), "send requests");
+        }
+    }
+
+    /// If it was the last claim that reached across threads, the methods that hand tasks over are restored, but not
+    /// while they run tasks: at the end of these a thread gets its own words back.
+    fn end_tasks(&self, ended: &Claim) {
         if !ended.probes.reaches_across_threads() || self.wants_handover() {
             return;
         }
@@ -77,9 +90,12 @@ impl Session {
     }
 
     fn restore_handover(&self) {
-        let classes: FxHashSet<Arc<[u8]>> = RequestedProbes::handover_classes().collect();
+        self.restore(RequestedProbes::handover_classes().collect(), "hand tasks over");
+    }
+
+    fn restore(&self, classes: FxHashSet<Arc<[u8]>>, what_they_do: &str) {
         if self.reconciler.carry_out(&self.instrumentation, Change::Remove(classes)).is_none() {
-            tracing::error!("methods that hand tasks over stay changed: the JVM attaches no more threads");
+            tracing::error!("methods that {what_they_do} stay changed: the JVM attaches no more threads");
         }
     }
 }

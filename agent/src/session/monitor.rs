@@ -17,7 +17,7 @@ use super::Session;
 use crate::call_sites::method_text;
 use crate::desired::generation::Generation;
 use crate::desired::live_selection::{LiveSelection, category_of};
-use crate::desired::{ACROSS_THREADS, DIRECTLY};
+use crate::desired::{ACROSS_HOSTS, ACROSS_THREADS, DIRECTLY};
 use crate::jvm::block_signals;
 use crate::monitor::{DetailRule, Lengths, Restraint, Restraints, SlowCalls, SlowFrom};
 use crate::recorder::{Looker, RecentCalls};
@@ -324,11 +324,10 @@ impl Session {
 }
 
 impl Found {
-    /// A claim records its calls only if a condition holds, only those of an immediate caller, or also in tasks of the context: its context says that in words only.
+    /// A claim records its calls only if a condition holds, only those of an immediate caller, also in tasks of the context, or has requests carry it: its context says that in words only.
     fn has_condition(&self) -> bool {
-        let is_special = |context: &String| {
-            context.contains(" when ") || context.contains(DIRECTLY) || context.ends_with(ACROSS_THREADS)
-        };
+        let special = [" when ", DIRECTLY, ACROSS_THREADS, ACROSS_HOSTS];
+        let is_special = |context: &String| special.iter().any(|words| context.contains(words));
         self.context.as_ref().is_some_and(is_special)
     }
 }

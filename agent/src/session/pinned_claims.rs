@@ -55,6 +55,7 @@ impl Session {
         let probes = if claim.direct { probes.directly()? } else { probes };
         let probes = claim.when.iter().try_fold(probes, |probes, when| probes.when(when, false))?;
         let probes = if claim.across_threads { probes.across_threads()? } else { probes };
+        let probes = claim.across_hosts.iter().try_fold(probes, |probes, name| probes.across_hosts(name))?;
         let generation = self.instrumentation.generation();
         for pattern in probes.asked_patterns() {
             pattern.rules(generation.templates(), &generation.setup.config.exclude)?;
@@ -119,6 +120,7 @@ fn pinned_claim(probes: &RequestedProbes, limits: &ClaimLimits) -> PinnedClaim {
         direct: probes.direct,
         when: probes.asked_condition().map(str::to_owned),
         across_threads: probes.reaches_across_threads(),
+        across_hosts: probes.name_for_hosts().map(str::to_owned),
         template: probes.template.clone(),
         level: probes.level,
         time: limits.seconds.map(Duration::from_secs),

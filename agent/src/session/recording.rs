@@ -56,6 +56,8 @@ pub(super) struct Running {
     pub(super) claims: Option<JoinHandle<()>>,
     /// Methods that hand tasks over are to be restored when the tasks have ended that run.
     pub(super) restores_handover: bool,
+    /// Java remembers what is prepared, for conditions.
+    pub(super) remembers_statements: bool,
     /// The thread that takes probes away.
     pub(super) governor: Option<JoinHandle<()>>,
     /// The thread that inserts probes into delegates in loaded classes.
@@ -411,6 +413,7 @@ impl Session {
         }
         self.instrumentation.leave();
         self.instrumentation.claims.clear();
+        self.remember_statements();
         contexts::of_process().close_all();
         call_sites::of_process().end_all();
         self.instrumentation.live.clear_level_claims();

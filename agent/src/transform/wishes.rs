@@ -192,7 +192,8 @@ pub(super) fn decide(
         match effective_plan(&wishes) {
             Some(effective) => {
                 let contexts = InContexts::of(&effective);
-                let templates = all_templates(generation.templates(), &effective, contexts.as_ref());
+                let is_constructor = method.name.as_bytes() == b"<init>";
+                let templates = all_templates(generation.templates(), &effective, contexts.as_ref(), is_constructor);
                 let Effective { level, mode, capture, decided_by, .. } = effective;
                 let rule = rule.unwrap_or(NO_RULE);
                 *decided = MethodDecision::Chosen(Chosen { rule, templates, level, mode, capture });
@@ -236,15 +237,20 @@ fn is_method(measured: &MeasuredMethod, method: &Member<'_>) -> bool {
 }
 
 /// Returns the templates of a method, outermost first: its anchors are innermost but for what measures its calls.
-fn all_templates(library: &TemplateLibrary, effective: &Effective, contexts: Option<&InContexts>) -> Arc<[TemplateId]> {
+fn all_templates(
+    library: &TemplateLibrary,
+    effective: &Effective,
+    contexts: Option<&InContexts>,
+    is_constructor: bool,
+) -> Arc<[TemplateId]> {
     let Some(InContexts { probes, steps, measured, statement_text, handover }) = contexts else {
         return Arc::clone(&effective.templates);
     };
     let anchors = (0..AnchorStep::words(steps)).filter_map(|_| library.anchor());
     let conditions = || steps.iter().filter_map(AnchorStep::condition);
     // A condition of the method's own calls is evaluated around their probe. Others are the innermost, as a call is not inside a context by itself.
-    let own = conditions().filter(|of| of.is_own).filter_map(|_| library.own_anchor());
-    let conditional = conditions().filter(|of| !of.is_own).filter_map(|_| library.conditional_anchor());
+    let own = conditions().filter(|of| of.is_own).filter_map(|_| library.own_anchor(is_constructor));
+    let conditional = conditions().filter(|of| !of.is_own).filter_map(|_| library.conditional_anchor(is_constructor));
     let call_sites = measured.and_then(|_| library.call_sites());
     let of_probes = probes.iter().map(|probe| probe.template);
     let of_rules = effective.templates.iter().copied();
@@ -330,6 +336,10 @@ fn wishes(
             ClaimedRole::Handover => {
                 let template = library.handover(method.name.as_bytes(), method.descriptor.as_bytes());
                 wishes.extend(template.map(Wish::Handover));
+            }
+            ClaimedRole::Preparing => {
+                let template = library.statement_text(method.name.as_bytes(), method.descriptor.as_bytes());
+                wishes.extend(template.map(Wish::StatementText));
             }
         }
     }

@@ -16,7 +16,8 @@ use crate::idle_rules;
 pub(crate) struct Arguments {
     /// The configuration, a TOML file; or a directory, of which all files *.toml are checked.
     config: PathBuf,
-    /// Jars or directories with classes: a rule that takes no method of them, nor of the JDK, is reported with the nearest reason.
+    /// Jars or directories with classes: a rule that takes no method of them, nor of the JDK, is reported with the nearest reason, and `[[slow-calls]]` of a
+    /// method that none of them has.
     #[arg(value_name = "JAR")]
     jars: Vec<PathBuf>,
     /// With jars: the JDK of the program. Default: JAVA_HOME, else the java on the PATH.
@@ -75,6 +76,9 @@ fn check(file: &Path, classes: Option<&Classes>) -> Result<()> {
         None => Vec::new(),
     };
     idle.iter().for_each(|line| eprintln!("warning: {line}"));
+    if let Some(classes) = classes {
+        idle_rules::slow_calls_of_nothing(&configuration, classes)?.iter().for_each(|warning| eprintln!("{warning}"));
+    }
     let idle = if idle.is_empty() { String::new() } else { format!(", {} without a method", idle.len()) };
     println!("{}: ok ({rules}{idle}, {templates} known)", file.display());
     Ok(())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use control::{ClaimList, ClaimRow, ConditionFigures, ContextMethod, Probed, Removed, Request};
+use control::{BaggageFigures, ClaimList, ClaimRow, ConditionFigures, ContextMethod, Probed, Removed, Request};
 use instrument_core::level::Level;
 use instrument_core::rules::config::{HOW_TO_WRITE_TIMES, parse_time};
 use trace::report::counted;
@@ -37,6 +37,10 @@ pub(crate) struct ProbeArguments {
     /// Also in tasks that are handed to executors while the methods of `--in` are executing, and in threads that are started then.
     #[arg(long, requires = "within")]
     across_threads: bool,
+    /// Requests that are sent with the JDK's clients of HTTP while the methods of `--in` are executing tell the receiver so: they have the entry `instr=NAME` in
+    /// the header `baggage`, for `--when "baggage.instr = 'NAME'"` there. Only to hosts that `baggage-to` in [conditions] names.
+    #[arg(long, value_name = "NAME")]
+    across_hosts: Option<String>,
     /// How long the probes stay: `30s`, `10m`, `2h`.
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     time: Option<u64>,
@@ -119,6 +123,7 @@ fn request(arguments: &ProbeArguments) -> Request {
         direct: arguments.direct,
         when: arguments.when.clone(),
         across_threads: arguments.across_threads,
+        across_hosts: arguments.across_hosts.clone(),
         seconds: arguments.time,
         calls: arguments.calls,
         cycles: arguments.cycles,
@@ -256,15 +261,16 @@ fn table(claims: &[ClaimRow]) -> String {
         "{:>4}  {:<9} {:<11} {:<6} {:<8} {:<50} reason",
         "id", "owner", "role", "level", "state", "methods"
     )];
-    for ClaimRow { id, owner, role, class, method, level, state, reason, hits, expires, condition } in claims {
+    for ClaimRow { id, owner, role, class, method, level, state, reason, hits, expires, condition, baggage } in claims {
         let id = id.map_or_else(String::new, |id| id.to_string());
         let level = level.as_deref().unwrap_or("");
         let methods = format!("{class}.{method}");
         let hits = hits.map_or_else(String::new, |hits| format!("; {}", counted(hits, "call")));
         let expires = expires.as_ref().map_or_else(String::new, |expires| format!("; ends {expires}"));
         let condition = condition.as_ref().map_or_else(String::new, condition_text);
+        let baggage = baggage.as_ref().map_or_else(String::new, baggage_text);
         lines.push(format!(
-            "{id:>4}  {owner:<9} {role:<11} {level:<6} {state:<8} {methods:<50} {reason}{hits}{expires}{condition}"
+            "{id:>4}  {owner:<9} {role:<11} {level:<6} {state:<8} {methods:<50} {reason}{hits}{expires}{condition}{baggage}"
         ));
     }
     lines.push(String::new());
@@ -281,9 +287,33 @@ fn condition_text(of: &ConditionFigures) -> String {
     format!("; the condition was evaluated {evaluated}, held {}{failed}", counted(*held, "time"))
 }
 
+/// Returns how many requests have told other hosts that they were sent inside the context, and why others have not.
+fn baggage_text(of: &BaggageFigures) -> String {
+    let BaggageFigures { entry, sent, elsewhere, too_long } = of;
+    let left_out = [
+        (elsewhere, "to hosts that `baggage-to` does not name"),
+        (too_long, "of which the header baggage would have been longer than 8,192 bytes"),
+    ];
+    let left_out = left_out.iter().filter(|(count, _)| **count > 0);
+    let left_out: String =
+        left_out.map(|(count, why)| format!(", {} without it {why}", counted(**count, "request"))).collect();
+    format!("; {} with {entry} in the header baggage{left_out}", counted(*sent, "request"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_without_the_entry_have_a_reason() {
+        let text = |sent, elsewhere, too_long| {
+            baggage_text(&BaggageFigures { entry: "instr=a".to_owned(), sent, elsewhere, too_long })
+        };
+        assert_eq!(text(3, 0, 0), "; 3 requests with instr=a in the header baggage");
+        assert!(
+            text(0, 1, 2).contains("0 requests with instr=a in the header baggage, 1 request without it to hosts that")
+        );
+    }
 
     #[test]
     fn times_have_a_unit() {

@@ -30,13 +30,13 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Starts a diagnosis, and looks at it until it is done.
-    pub(super) fn start(pid: u32, request: Request) -> Result<Conversation> {
+    /// Starts a diagnosis by the first of these requests that is not refused, and looks at it until it is done.
+    pub(super) fn start(pid: u32, requests: Vec<Request>) -> Result<Conversation> {
         let agent = OpenConnection::to(pid)?;
         let (orders, received) = channel();
         let (sender, news) = channel();
         std::thread::Builder::new().name("agent".to_owned()).spawn(move || {
-            let failed = talk(agent, &request, &received, &sender).err();
+            let failed = talk(agent, &requests, &received, &sender).err();
             // Nobody listens any more if this process ends.
             let _ = failed.map(|error| sender.send(News::Failed(error)));
         })?;
@@ -44,8 +44,8 @@ impl Conversation {
     }
 }
 
-fn talk(mut agent: OpenConnection, request: &Request, orders: &Receiver<Remove>, news: &Sender<News>) -> Result<()> {
-    let mut seen: Diagnosis = agent.ask(request)?;
+fn talk(mut agent: OpenConnection, requests: &[Request], orders: &Receiver<Remove>, news: &Sender<News>) -> Result<()> {
+    let mut seen = begin(&mut agent, requests)?;
     loop {
         let (claim, is_final) = (seen.claim, seen.state.is_final());
         if news.send(News::Seen(Box::new(seen))).is_err() || is_final {
@@ -61,4 +61,16 @@ fn talk(mut agent: OpenConnection, request: &Request, orders: &Receiver<Remove>,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
     }
+}
+
+fn begin(agent: &mut OpenConnection, requests: &[Request]) -> Result<Diagnosis> {
+    let mut refused = None;
+    for request in requests {
+        match agent.ask(request) {
+            Ok(begun) => return Ok(begun),
+            // Why the first one is refused says most.
+            Err(error) => _ = refused.get_or_insert(error),
+        }
+    }
+    Err(refused.unwrap_or_else(|| anyhow::anyhow!("nothing was asked")))
 }

@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, Write, stderr, stdout};
 
 use anyhow::Result;
-use control::{Diagnosis, DiagnosisState};
 use ratatui::crossterm::terminal::size;
+use trace::Diagnosis;
 use trace::report::{DiagnosisOptions, diagnosis, diagnosis_json};
 
 /// Nothing is shortened where the output is no terminal.
@@ -17,7 +17,7 @@ pub(super) enum Display {
     /// The tree, drawn over itself.
     Tree(LiveTree),
     /// A line for each new state.
-    States(Option<DiagnosisState>),
+    States(String),
 }
 
 impl Display {
@@ -25,7 +25,7 @@ impl Display {
     pub(super) fn new(json: bool) -> Display {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if json || is_dumb || !stdout().is_terminal() {
-            Display::States(None)
+            Display::States(String::new())
         } else {
             Display::Tree(LiveTree { lines: Vec::new() })
         }
@@ -36,10 +36,10 @@ impl Display {
         match self {
             Display::Tree(tree) => tree.draw(seen, hint),
             Display::States(last) => {
-                if *last != Some(seen.state) {
-                    *last = Some(seen.state);
+                if *last != seen.state {
+                    last.clone_from(&seen.state);
                     let reason = seen.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-                    writeln!(stderr(), "{}{reason}", seen.state.name())?;
+                    writeln!(stderr(), "{}{reason}", seen.state)?;
                 }
                 Ok(())
             }
@@ -58,12 +58,8 @@ impl Display {
 
 /// Prints a diagnosis for good: the whole tree, or one JSON object.
 pub(super) fn print_result(seen: &Diagnosis, json: bool) -> Result<()> {
-    let figures = trace::Diagnosis::from(seen);
-    let text = if json {
-        diagnosis_json(&figures)
-    } else {
-        diagnosis(&figures, &options(terminal_width(), usize::MAX)).join("\n")
-    };
+    let text =
+        if json { diagnosis_json(seen) } else { diagnosis(seen, &options(terminal_width(), usize::MAX)).join("\n") };
     writeln!(stdout(), "{text}")?;
     Ok(())
 }
@@ -91,7 +87,7 @@ impl LiveTree {
         let height = size().map_or(24, |(_, rows)| usize::from(rows)).max(4);
         let width = terminal_width();
         let mut text = self.erase(width);
-        self.lines = fitting(&seen.into(), hint, (width, height - 1));
+        self.lines = fitting(seen, hint, (width, height - 1));
         self.lines.iter().for_each(|line| text.extend([line, "\n"]));
         // In one write, so that no half of it is ever seen.
         let mut terminal = stdout();
@@ -109,7 +105,7 @@ impl LiveTree {
 }
 
 /// As many lines as the terminal has room for: of a large tree, the rows that explain most.
-fn fitting(figures: &trace::Diagnosis, hint: &str, (width, height): (usize, usize)) -> Vec<String> {
+fn fitting(figures: &Diagnosis, hint: &str, (width, height): (usize, usize)) -> Vec<String> {
     let lines = |rows| {
         let mut lines = diagnosis(figures, &options(width, rows));
         lines.push(hint.chars().take(width).collect());

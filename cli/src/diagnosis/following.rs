@@ -11,6 +11,7 @@ use super::conversation::{Conversation, News, Remove};
 use super::display::{Display, print_result};
 use super::exit_code;
 use super::interruption::Interruption;
+use super::peers::{self, First, Together};
 use crate::java_process::Process;
 use crate::running_agent::OpenConnection;
 
@@ -18,6 +19,8 @@ use crate::running_agent::OpenConnection;
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 /// An agent that has not removed its probes by then does so when it notices that the connection is closed.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+const NOT_CONFIRMED: &str = "the agent has not confirmed that the probes are removed: it removes them when it notices that the connection is closed";
 
 /// How a diagnosis is followed.
 #[derive(Debug, Clone, Copy)]
@@ -28,16 +31,25 @@ pub(crate) struct Manner {
     pub(crate) json: bool,
 }
 
-/// Starts a diagnosis, shows it until it is done, and prints what it found.
-pub(crate) fn follow(pid: u32, request: Request, manner: Manner) -> Result<ExitCode> {
+/// Starts a diagnosis, shows it until it is done and, if processes are named, until it is done there, and prints what was found.
+pub(crate) fn follow(pid: u32, request: &Request, manner: Manner, with: &[u32]) -> Result<ExitCode> {
+    peers::check(pid, with)?;
+    let began = Instant::now();
     let interruption = Interruption::listen()?;
-    let conversation = Conversation::start(pid, request)?;
+    let conversation = Conversation::start(pid, vec![request.clone()])?;
     let mut following = Following { pid, manner, conversation, display: Display::new(manner.json), last: None };
     loop {
         match following.conversation.news.recv_timeout(BETWEEN_SIGNALS) {
             Ok(News::Seen(seen)) => {
                 if following.look(*seen)? {
-                    return following.done();
+                    return match &following.last {
+                        Some(found) if !with.is_empty() && found.sentence.is_some() => {
+                            let first = First { pid, request, found, took: began.elapsed() };
+                            let together = peers::go_on(&first, with, &mut following.display, &interruption);
+                            following.done_together(&together)
+                        }
+                        _ => following.done(),
+                    };
                 }
             }
             Ok(News::Failed(error)) => return following.lost(error),
@@ -68,7 +80,7 @@ impl Following {
         } else {
             "Ctrl-C ends it and removes its probes".to_owned()
         };
-        self.display.show(&seen, &hint)?;
+        self.display.show(&(&seen).into(), &hint)?;
         if self.last.is_none() && self.manner.keep && matches!(self.display, Display::States(_)) {
             eprintln!("claim {} stays: {}", seen.claim, self.how_to_look_again(seen.claim));
         }
@@ -86,8 +98,18 @@ impl Following {
     fn done(&mut self) -> Result<ExitCode> {
         self.display.clear()?;
         let Some(last) = &self.last else { anyhow::bail!("process {} has not answered", self.pid) };
-        print_result(last, self.manner.json)?;
+        print_result(&last.into(), self.manner.json)?;
         Ok(exit_code(last))
+    }
+
+    /// Prints what was found in several processes.
+    fn done_together(&mut self, together: &Together) -> Result<ExitCode> {
+        self.display.clear()?;
+        print_result(&together.found, self.manner.json)?;
+        if !together.is_removed {
+            self.say(NOT_CONFIRMED);
+        }
+        Ok(together.interrupted.map_or(ExitCode::SUCCESS, ExitCode::from))
     }
 
     /// The agent is gone, or does not know the diagnosis any more. What was found until then is not lost.
@@ -113,20 +135,20 @@ impl Following {
         let said = if self.manner.keep { None } else { Some(self.remove()) };
         self.display.clear()?;
         if let Some(last) = &self.last {
-            print_result(last, self.manner.json)?;
+            print_result(&last.into(), self.manner.json)?;
         }
         let said = match (said, &self.last) {
             (Some(said), _) => said.to_owned(),
             (None, Some(last)) => format!("claim {} goes on: {}", last.claim, self.how_to_look_again(last.claim)),
             (None, None) => format!("the agent has not answered yet; `instr claims {}` lists the claim", self.pid),
         };
-        // The only thing on standard output is the object that scripts read.
-        if self.manner.json {
-            eprintln!("{said}")
-        } else {
-            println!("{said}")
-        }
+        self.say(&said);
         Ok(code.into())
+    }
+
+    /// The only thing on standard output is the object that scripts read, if they do.
+    fn say(&self, said: &str) {
+        if self.manner.json { eprintln!("{said}") } else { println!("{said}") }
     }
 
     /// Has the agent remove the probes. Returns what is to be said of that.
@@ -139,7 +161,7 @@ impl Following {
                 Ok(News::Seen(seen)) => self.last = Some(*seen),
                 Ok(News::Removed) | Err(RecvTimeoutError::Disconnected) => return "removed",
                 Ok(News::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
-                    return "the agent has not confirmed that the probes are removed: it removes them when it notices that the connection is closed";
+                    return NOT_CONFIRMED;
                 }
             }
         }

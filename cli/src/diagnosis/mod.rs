@@ -1,9 +1,16 @@
 //! `instr diagnose`: a diagnosis is started, followed until it is done or the user has seen enough, and shown.
+//!
+//! With `--with` it goes on in other JVMs (`peers`), below the call that waits for their answer (`http_call`): requests carry the context there
+//! (`carried_context`), and the trees are shown as one (`joined`).
 
+mod carried_context;
 mod conversation;
 mod display;
 mod following;
+mod http_call;
 mod interruption;
+mod joined;
+mod peers;
 mod times;
 
 use std::process::ExitCode;
@@ -21,7 +28,7 @@ const NO_RESULT: u8 = 3;
 /// Shows once how far a diagnosis has come that somebody started with `--keep`.
 pub(crate) fn show(pid: u32, claim: u32, json: bool) -> Result<ExitCode> {
     let diagnosis: control::Diagnosis = ask(pid, &Request::Diagnosis { claim })?;
-    display::print_result(&diagnosis, json)?;
+    display::print_result(&(&diagnosis).into(), json)?;
     Ok(if diagnosis.state.is_final() { exit_code(&diagnosis) } else { ExitCode::SUCCESS })
 }
 

@@ -95,6 +95,23 @@ fn a_rule_that_takes_no_method_is_reported_with_its_nearest_reason() {
 }
 
 #[test]
+fn slow_calls_of_a_method_that_no_class_has_are_reported_with_their_place() {
+    let sandbox = Sandbox::new();
+    sandbox.jar("shop.jar", &[]);
+    let tables = "[[rule]]\nclass = \"shop.**\"\n\
+                  [[slow-calls]]\nmethods = \"shop.Odrer.*\"\n\
+                  [[slow-calls]]\nmethods = \"shop.Order.*\"\n\
+                  [[slow-calls]]\nmethods = \"java.util.ArrayList.grow\"\n\
+                  [[slow-calls]]\nmethods = \"java.util.ArrayList.grwo\"\n\
+                  [[slow-calls]]\nmethods = \"category:database\"\n\
+                  [[slow-calls]]\n";
+    sandbox.write("rules.toml", tables);
+    let said = sandbox.instr(&["check", "rules.toml", "shop.jar"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    expect("check-slow-calls.txt", &said.stderr);
+}
+
+#[test]
 fn a_jar_of_templates_that_is_not_there_is_shown_with_its_place() {
     let sandbox = Sandbox::new();
     sandbox.write("bad.toml", format!("[agent]\ntemplates = [\"absent.jar\"]\n{EVERYTHING}"));

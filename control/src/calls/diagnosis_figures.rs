@@ -31,6 +31,7 @@ impl From<&Diagnosis> for trace::Diagnosis {
 fn node(node: &DiagnosisNode) -> trace::DiagnosisNode {
     trace::DiagnosisNode {
         parent: node.parent,
+        jvm: None,
         level: node.level,
         method: node.method.clone(),
         kind: node.kind.name().to_owned(),

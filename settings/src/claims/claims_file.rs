@@ -12,7 +12,7 @@ use instrument_core::level::Level;
 use instrument_core::rules::patterns::pattern_error::PatternError;
 use serde_json::json;
 
-use super::patterns::{condition, context, methods, plain_context};
+use super::patterns::{condition, context, methods, name_for_hosts, plain_context};
 
 const HEAD: &str = "# Probes that `instr probe --pin` keeps for the next start. instr rewrites this file; `instr remove` takes a claim out of it.\n";
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
@@ -31,6 +31,8 @@ declare_table! {
         when: Option<String> = key("when", parsed(condition)),
         /// Tasks that are handed over inside the context are inside it on other threads.
         across_threads: bool = key("across-threads", Boolean, false),
+        /// Requests that are sent inside the context tell other hosts so, under this name.
+        across_hosts: Option<String> = key("across-hosts", parsed(name_for_hosts)),
         /// The template.
         template: String = key("template", text(), "timed".to_owned()),
         /// The level.
@@ -56,7 +58,7 @@ impl PinnedClaim {
     pub fn wants_the_same(&self, other: &PinnedClaim) -> bool {
         let wanted = |claim: &'_ PinnedClaim| {
             let within = claim.within.as_deref().map(plain_context);
-            let kind = (claim.direct, claim.across_threads);
+            let kind = (claim.direct, claim.across_threads, claim.across_hosts.clone());
             (claim.methods.clone(), within, kind, claim.when.clone(), claim.template.clone(), claim.level)
         };
         wanted(self) == wanted(other)
@@ -83,7 +85,7 @@ fn read_claims(top: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Pinned
 pub fn claims_text(claims: &[PinnedClaim]) -> String {
     let mut file = HEAD.to_owned();
     for claim in claims {
-        let PinnedClaim { methods, within, direct, when, across_threads, template, level, .. } = claim;
+        let PinnedClaim { methods, within, direct, when, across_threads, across_hosts, template, level, .. } = claim;
         let PinnedClaim { time, calls, cycles, healthy_for, while_healthy, .. } = claim;
         let seconds = |time: &Duration| json!(format!("{} s", time.as_secs()));
         let keys = [
@@ -92,6 +94,7 @@ pub fn claims_text(claims: &[PinnedClaim]) -> String {
             ("direct", direct.then(|| json!(true))),
             ("when", when.as_ref().map(|when| json!(when))),
             ("across-threads", across_threads.then(|| json!(true))),
+            ("across-hosts", across_hosts.as_ref().map(|name| json!(name))),
             ("template", Some(json!(template))),
             ("level", Some(json!(level.name()))),
             ("for", time.as_ref().map(seconds)),
@@ -141,6 +144,7 @@ mod tests {
             direct: true,
             when: Some("arg.0 = 'it''s \"5\"'".to_owned()),
             across_threads: true,
+            across_hosts: Some("slow-orders".to_owned()),
             methods: Some("a.Odd.say \"hello\\\"".to_owned()),
             template: "mine".to_owned(),
             level: Level::Full,

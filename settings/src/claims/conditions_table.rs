@@ -13,6 +13,9 @@ declare_table! {
         /// Addresses of clients whose header `baggage` is believed, with `*`: `["10.0.0.*"]`. Unless stated, of none. The address is what `getRemoteAddr()` of the
         /// request returns: where a filter or proxy support of the container sets it from `Forwarded` or `X-Forwarded-For`, clients can choose it.
         baggage_from: Vec<String> = key("baggage-from", texts().plain(), Vec::new()),
+        /// Hosts that may be sent the header `baggage` by contexts with `across-hosts`, with `*`, as the application names them in its addresses: `["*.internal",
+        /// "10.0.0.*"]`. Unless stated, none, and such contexts are refused.
+        baggage_to: Vec<String> = key("baggage-to", texts().plain(), Vec::new()),
     }
 }
 
@@ -20,5 +23,28 @@ impl ConditionsConfig {
     /// Whether baggage that is sent from this address is believed.
     pub fn is_believed(&self, address: &str) -> bool {
         self.baggage_from.iter().any(|pattern| is_text_like(pattern, address))
+    }
+
+    /// Whether baggage may be sent to this host, as the address of a request names it.
+    pub fn is_sent_to(&self, host: &str) -> bool {
+        let plain = |text: &str| text.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+        let host = plain(host);
+        self.baggage_to.iter().any(|pattern| is_text_like(&plain(pattern), &host))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_compared_without_case_and_brackets() {
+        let hosts = ["*.Internal", "127.0.0.1", "::1"];
+        let allowed = ConditionsConfig { baggage_to: hosts.map(str::to_owned).into(), ..ConditionsConfig::default() };
+        let is_sent_to =
+            ["stock.internal", "STOCK.internal", "[::1]", "127.0.0.1"].map(|host| allowed.is_sent_to(host));
+        assert_eq!(is_sent_to, [true; 4]);
+        assert!(!["internal.example", "127.0.0.10", ""].iter().any(|host| allowed.is_sent_to(host)));
+        assert!(!ConditionsConfig::default().is_sent_to("stock.internal"));
     }
 }

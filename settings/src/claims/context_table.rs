@@ -5,7 +5,7 @@ use instrument_core::declare_table;
 use instrument_core::level::Level;
 use serde_spanned::Spanned;
 
-use super::patterns::{condition, context, methods};
+use super::patterns::{condition, context, methods, name_for_hosts};
 
 declare_table! {
     /// Probes that record only inside a context: while its methods are executing on the thread, in their order (docs/probes.md). There may be any number.
@@ -18,6 +18,9 @@ declare_table! {
         when: Option<String> = key("when", parsed(condition)),
         /// Whether tasks that a thread hands to an executor inside the context, and threads that it starts there, are inside it, too.
         across_threads: bool = key("across-threads", Boolean, false),
+        /// Requests that a thread sends inside the context with the JDK's clients of HTTP tell the receiver so, if `baggage-to` in `[conditions]` names its host: they
+        /// have the entry `instr` with this name in the header `baggage`, for `when = "baggage.instr = 'NAME'"` there (docs/probes.md).
+        across_hosts: Option<String> = key("across-hosts", parsed(name_for_hosts)),
         /// The methods whose calls are recorded there, as `package.Class.method` with `*` and `**`.
         methods: Option<String> = key("methods", parsed(methods)),
         /// The template, which must have a live variant; `timed` unless stated.
@@ -55,6 +58,10 @@ pub(crate) fn read_contexts(top: &TableReader<'_, '_>, problems: &mut Problems) 
         if context.across_threads && table.value("in").is_none() {
             let help = "add `in = \"a.B.c\"`: tasks are inside it that are handed over there".to_owned();
             problems.error(table.span("across-threads"), "`across-threads` without `in`", Some(help));
+        }
+        if context.across_hosts.is_some() && table.value("in").is_none() && table.value("when").is_none() {
+            let help = "add `in = \"a.B.c\"`: requests are inside it that are sent there".to_owned();
+            problems.error(table.span("across-hosts"), "`across-hosts` without `in`", Some(help));
         }
         context
     })

@@ -14,3 +14,4 @@ pub use context_table::ContextConfig;
 pub(crate) use context_table::read_contexts;
 pub use contexts_table::{ContextPlace, ContextsConfig};
 pub(crate) use patterns::methods;
+pub use patterns::name_for_hosts;

@@ -27,6 +27,20 @@ pub(super) fn condition(text: &str) -> Result<String, PatternError> {
     Condition::parse(text).map(|condition| condition.text().to_owned())
 }
 
+/// Most characters of the name under which a context is sent to other hosts.
+const LONGEST_NAME: usize = 64;
+
+/// Reads the name under which a context is sent to other hosts: it is a value of W3C baggage that needs no escapes, nor quotes in a condition.
+pub fn name_for_hosts(text: &str) -> Result<String, PatternError> {
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    if is_plain && (1..=LONGEST_NAME).contains(&text.len()) {
+        return Ok(text.to_owned());
+    }
+    let message =
+        format!("the name of a context for other hosts has 1 to {LONGEST_NAME} letters, digits, `-`, `_` and `.`");
+    Err(PatternError::new(0..text.len(), message).suggest("choose a name like `slow-orders`"))
+}
+
 /// Reads methods with `>` between them.
 pub(super) fn context(text: &str) -> Result<String, PatternError> {
     let count = text.split('>').count();

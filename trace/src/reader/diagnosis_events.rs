@@ -91,6 +91,7 @@ pub(super) fn node<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'
     let place = |number: u64| usize::try_from(number).ok();
     let node = DiagnosisNode {
         parent: number(parent).and_then(place),
+        jvm: None,
         level: number(level).and_then(place).unwrap_or(0),
         method: method.to_string(),
         kind: kind.to_string(),

@@ -57,6 +57,9 @@ struct StepData<'a> {
 #[derive(Serialize)]
 struct NodeData<'a> {
     method: &'a str,
+    /// Of a node in another JVM than that of the diagnosed method, its process id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jvm: Option<u32>,
     level: usize,
     calls: Option<u64>,
     slow_calls: Option<u64>,
@@ -130,6 +133,7 @@ impl<'a> NodeData<'a> {
         let below = below.filter_map(|child| Some((*child, diagnosis.nodes.get(*child)?)));
         NodeData {
             method: &node.method,
+            jvm: node.jvm,
             level: node.level,
             calls: node.calls,
             slow_calls: node.slow_calls,
@@ -178,7 +182,7 @@ mod tests {
             node(Some(0), "a.B.fast()", "call-site", Some(0.1)),
             node(Some(0), "a.A.a()", "own-code", None),
             node(Some(0), "a.B.slow()", "method", Some(0.9)),
-            node(Some(3), "a.C.read()", "native", Some(0.8)),
+            DiagnosisNode { jvm: Some(4711), ..node(Some(3), "a.C.read()", "native", Some(0.8)) },
         ];
         let cost = DiagnosisCost { classes: 3, retransforms: 5, longest_stop_nanos: 12_000_000, cpu_nanos: 500_000 };
         let diagnosis =
@@ -194,7 +198,9 @@ mod tests {
         );
         let names: Vec<_> = tree["children"].as_array().unwrap().iter().map(|child| &child["method"]).collect();
         assert_eq!(names, ["a.B.slow()", "a.B.fast()", "a.A.a()"]);
-        assert_eq!(tree["children"][0]["children"][0]["kind"], "native");
+        let below = &tree["children"][0]["children"][0];
+        assert_eq!((&below["kind"], &below["jvm"]), (&json!("native"), &json!(4711)));
+        assert!(tree["children"][0].get("jvm").is_none(), "it is in the JVM of the diagnosed method");
         assert_eq!(tree["children"][2]["children"], json!([]));
     }
 

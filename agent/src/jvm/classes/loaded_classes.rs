@@ -208,6 +208,24 @@ impl<'jni> LoadedClass<'jni> {
         body(super_class, interfaces.as_slice())
     }
 
+    /// Looks at the class and at its super types, at this many at most, until something is found.
+    pub(crate) fn find_in_types<R>(
+        self,
+        jvmti: Jvmti,
+        jni: &Jni<'_>,
+        most: &mut usize,
+        look: &mut dyn FnMut(LoadedClass<'_>) -> Option<R>,
+    ) -> Option<R> {
+        *most = most.checked_sub(1)?;
+        if let Some(found) = look(self) {
+            return Some(found);
+        }
+        self.with_super_types(jvmti, jni, |super_class, interfaces| {
+            let mut types = interfaces.iter().copied().chain(super_class);
+            types.find_map(|of| of.find_in_types(jvmti, jni, most, look))
+        })
+    }
+
     /// Returns the constant pool as in a class file; `None` if the JVM does not give it, for instance because the class is not linked.
     pub(crate) fn constant_pool(self, jvmti: Jvmti) -> Option<ConstantPool> {
         self.constant_pool_up_to(jvmti, usize::MAX)?.ok()

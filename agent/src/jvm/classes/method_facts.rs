@@ -117,7 +117,7 @@ impl MethodId {
     }
 
     /// The names, as long as the caller keeps the class.
-    fn names(self, jvmti: Jvmti) -> Option<MethodNames> {
+    pub(crate) fn names(self, jvmti: Jvmti) -> Option<MethodNames> {
         let id: jni::jmethodID = self.0.as_ptr();
         let (mut name, mut descriptor, mut flags) = (null_mut(), null_mut(), 0);
         // SAFETY: valid environment and id (its class is kept), out-parameters on our stack; generics are not asked for.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use jvmti_bindings::sys::jni;
 use parking_lot::Mutex;
 
+use super::anchored_call::with_anchored_method;
 use super::bounded_table::BoundedTable;
 use super::plain_values::{self, new_string, take_thrown};
 use super::weak_class::WeakClass;
@@ -14,8 +15,6 @@ use crate::jvm::classes::method_facts::MethodId;
 use crate::jvm::environment::Jvmti;
 use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};
 
-/// Frames that are the runtime's own at most.
-const MOST_FRAMES: usize = 4;
 /// A loader that did not find the class is asked again after this time: each time it searches its class path, and makes an exception.
 const BETWEEN_TRIES: Duration = Duration::from_secs(10);
 /// Loaders that are looked at, each the parent of the one before.
@@ -51,20 +50,10 @@ static OF_LOADERS: BoundedTable<Arc<OfLoader>> = BoundedTable::new();
 
 /// Returns the value of a key; `None` if there is none. `Err` with the reason, for instance where there is no SLF4J.
 pub(crate) fn logging_context(jvmti: Jvmti, jni: &Jni<'_>, key: &str) -> Result<Option<String>, String> {
-    let no_memory = || "no memory".to_owned();
-    let frames = jvmti.current_stack(MOST_FRAMES).map_err(|error| error.to_string())?;
-    let mut found = None;
-    for method in frames.into_iter().filter_map(|(method, _)| method) {
-        let text = method.with_class(jvmti, jni, |class| {
-            let is_runtime = class.internal_name(jvmti).is_some_and(|name| name.starts_with(b"java/instr/"));
-            (!is_runtime).then(|| class.with_loader(jvmti, jni, |loader| read(jvmti, jni, loader, key)))
-        });
-        if text.is_some() {
-            found = text;
-            break;
-        }
-    }
-    found.unwrap_or_else(|| Err(no_memory()))
+    let found = with_anchored_method(jvmti, jni, |_, class| {
+        class.with_loader(jvmti, jni, |loader| read(jvmti, jni, loader, key))
+    });
+    found.unwrap_or_else(|| Err("no memory".to_owned()))
 }
 
 fn read(jvmti: Jvmti, jni: &Jni<'_>, loader: Option<ObjectRef<'_>>, key: &str) -> Result<Option<String>, String> {

@@ -5,39 +5,30 @@ use std::sync::OnceLock;
 
 use jvmti_bindings::sys::jni;
 
+use super::anchored_call::AnchoredCall;
 use super::plain_values::{self, Arguments};
+use super::{arrays, statements};
 use crate::jvm::environment::Jvmti;
 use crate::jvm::error::JavaError;
 use crate::jvm::events::event_guard::{self, Event};
 use crate::jvm::jni::{Jni, ObjectRef, jni_call};
 use crate::jvm::runtime_classes::define_class::GlobalClass;
 
-/// A call for which a condition is evaluated.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AnchoredCall<'a> {
-    pub(crate) jvmti: Jvmti,
-    pub(crate) jni: &'a Jni<'a>,
-    /// The number of the anchor.
-    pub(crate) anchor: u32,
-    /// The receiver, unless the method is static.
-    pub(crate) receiver: Option<ObjectRef<'a>>,
-    pub(crate) arguments: Arguments<'a>,
-}
-
 /// Whether the condition of the anchor holds.
 type Evaluate = fn(AnchoredCall<'_>) -> bool;
 
 static EVALUATE: OnceLock<(Jvmti, Evaluate)> = OnceLock::new();
 
-/// Binds the native method.
+/// Binds the native method; `statement_texts` is the class that remembers what prepared statements execute.
 pub(crate) fn register_condition_natives(
     jvmti: Jvmti,
     jni: &Jni<'_>,
-    class: GlobalClass,
+    (class, statement_texts): (GlobalClass, GlobalClass),
     evaluation: Evaluate,
 ) -> Result<(), JavaError> {
     EVALUATE.get_or_init(|| (jvmti, evaluation));
-    if !plain_values::prepare(jni) {
+    statements::prepare(statement_texts);
+    if !plain_values::prepare(jni) || !arrays::prepare(jni) {
         return Err(jni.failure("finding the classes of plain values"));
     }
     let method = jni::JNINativeMethod {

@@ -95,23 +95,14 @@ fn getters_of(jvmti: Jvmti, jni: &Jni<'_>, object: ObjectRef<'_>) -> Option<Gett
     }
     // SAFETY: the class is used as long as the reference lives.
     let loaded = unsafe { LoadedClass::from_raw(class.raw()) }?;
-    let getters = find(jvmti, jni, loaded, &mut 0);
+    let is_request =
+        |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| REQUESTS.contains(&&*name));
+    let getters = loaded.find_in_types(jvmti, jni, &mut { MOST_TYPES }, &mut |class| {
+        is_request(&class).then(|| Getters::of(jni, class))
+    });
+    let getters = getters.flatten();
     KNOWN.put(Arc::new((WeakClass::of(jni, class.as_object())?, getters)), is_it);
     getters
-}
-
-/// Looks for the interface among the super types of a class.
-fn find(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>, looked_at: &mut usize) -> Option<Getters> {
-    *looked_at += 1;
-    if *looked_at > MOST_TYPES {
-        return None;
-    }
-    if class.internal_name(jvmti).is_some_and(|name| REQUESTS.contains(&&*name)) {
-        return Getters::of(jni, class);
-    }
-    class.with_super_types(jvmti, jni, |super_class, interfaces| {
-        interfaces.iter().copied().chain(super_class).find_map(|of| find(jvmti, jni, of, looked_at))
-    })
 }
 
 impl Getters {

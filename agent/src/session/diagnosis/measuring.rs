@@ -54,7 +54,7 @@ impl Run {
         let class: FxHashSet<Arc<[u8]>> = std::iter::once(Arc::clone(&key.class)).collect();
         let is_claim = claim.context.is_some() || claim.probes.reaches_across_threads();
         let change = match is_claim {
-            true => Change::Claim { claim: claim.id, probes: claim.probes.clone(), with_removed: false },
+            true => Change::Claim { claim: claim.id, probes: Box::new(claim.probes.clone()), with_removed: false },
             false => Change::Insert(class),
         };
         let outcome =

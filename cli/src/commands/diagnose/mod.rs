@@ -37,6 +37,10 @@ pub(crate) struct Arguments {
     /// Go on in tasks that are handed to executors, where a call waits for one: they are measured on the threads that run them.
     #[arg(long)]
     across_threads: bool,
+    /// Go on in this JVM if the answer is that calls wait for an HTTP request that it answers; may be given several times. Needs `baggage-to` in [conditions] of the
+    /// first JVM and `baggage-from` in that of the other one.
+    #[arg(long, value_name = "PID", conflicts_with_all = ["keep", "report_only"])]
+    with: Vec<u32>,
     /// How many levels below the method are looked into. Default: 40: frameworks have many.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=64))]
     depth: Option<u64>,
@@ -54,7 +58,7 @@ pub(crate) struct Arguments {
     time: Option<u64>,
     /// Show once how far a diagnosis has come that was started with `--keep`, by the number of its claim.
     #[arg(long, value_name = "CLAIM", conflicts_with_all = [
-        "method", "within", "when", "slower_than", "across_threads", "depth", "loader", "report_only", "keep", "time"
+        "method", "within", "when", "slower_than", "across_threads", "with", "depth", "loader", "report_only", "keep", "time"
     ])]
     show: Option<u32>,
     /// Print one JSON object at the end.
@@ -73,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         None => suspected(arguments)?,
     };
-    follow(arguments.pid, request(arguments, meant), manner)
+    follow(arguments.pid, &request(arguments, meant), manner, &arguments.with)
 }
 
 /// What is diagnosed.

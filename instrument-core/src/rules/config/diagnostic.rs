@@ -16,13 +16,15 @@ pub enum Severity {
     Error,
     /// The configuration is usable but probably not what was meant.
     Warning,
+    /// The configuration is usable; this is what it means.
+    Note,
 }
 
 /// One problem with its place in the file. `Display` shows it as several lines of text without colour:
 /// message, place, the source line with a caret below, and the suggestion if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// Error or warning.
+    /// Error, warning or note.
     pub severity: Severity,
     /// Name of the file as the user gave it.
     pub file: String,
@@ -82,6 +84,7 @@ impl fmt::Display for Diagnostic {
         let severity = match self.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         };
         writeln!(f, "{severity}: {}", self.message)?;
         let number = self.line.to_string();

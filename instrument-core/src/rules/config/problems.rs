@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::declaration::TableDeclaration;
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, Severity};
 use super::source_text::SourceText;
 use super::table_reader::UnknownKey;
 use crate::rules::patterns::pattern_error::PatternError;
@@ -47,6 +47,12 @@ impl Problems {
     pub fn warning(&mut self, span: Range<usize>, message: impl Into<String>, suggestion: Option<String>) {
         let diagnostic = self.source.warning(span, message.into());
         self.found.push(Diagnostic { suggestion, ..diagnostic });
+    }
+
+    /// Notes what the file means where it may be right.
+    pub fn note(&mut self, span: Range<usize>, message: impl Into<String>, suggestion: Option<String>) {
+        let diagnostic = self.source.warning(span, message.into());
+        self.found.push(Diagnostic { suggestion, severity: Severity::Note, ..diagnostic });
     }
 
     /// Reports a bad pattern, which is the string at `literal` in the file.

@@ -109,7 +109,8 @@ fn doubt(name: &str, span: Range<usize>, is_type: bool, problems: &mut Problems)
 pub fn check_rules(rules: &[Rule], problems: &mut Problems) {
     if rules.is_empty() && problems.found.is_empty() {
         let help = "a first one: `[[rule]]` and, below it, `class = \"com.acme.**\"`".to_owned();
-        problems.warning(0..0, "there is no `[[rule]]`, so nothing will be instrumented", Some(help));
+        let message = "there is no `[[rule]]`: methods have probes only if `[[context]]`, `instr probe` or `instr diagnose` asks for them";
+        problems.note(0..0, message, Some(help));
     }
     let line_of = |rule: &Rule| rule.source.line_at(rule.span.start);
     let mut named: FxHashMap<&str, &Rule> = FxHashMap::default();

@@ -2,17 +2,21 @@
 
 use std::cmp::Ordering;
 
-use super::{Expression, Literal, Number, Path, Test};
+use super::{Expression, Literal, Number, Path, Root, Test};
 
 /// UTF-16 units of the longest text that is compared as a whole.
 pub const LONGEST_VALUE: usize = 1_024;
+/// The same for the text of an SQL statement.
+pub const LONGEST_STATEMENT: usize = 16_384;
 /// Characters that one pattern may compare, however often it begins anew.
 const MOST_STEPS: usize = 16_384;
+/// The same for each character that the longest text of its kind may have, if that is more.
+const STEPS_OF_CHARACTER: usize = 4;
 
 /// A value as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A text. One that is longer than [`LONGEST_VALUE`], of which the beginning is enough, can be compared by its beginning alone.
+    /// A text. One that is longer than is compared as a whole, of which the beginning is enough, can be compared by its beginning alone.
     Text(String),
     /// A whole number.
     Whole(i64),
@@ -55,17 +59,22 @@ pub(super) fn holds(expression: &Expression, values: &mut dyn Values) -> Result<
             }
             Ok(false)
         }
-        Expression::Test(path, test) => test.holds(&values.value(path)?),
+        Expression::Test(path, test) => test.holds(&values.value(path)?, longest_of(path)),
     }
 }
 
+/// UTF-16 units of the longest text that this value may be to be compared as a whole.
+fn longest_of(path: &Path) -> usize {
+    if path.root == Root::Sql { LONGEST_STATEMENT } else { LONGEST_VALUE }
+}
+
 impl Test {
-    fn holds(&self, value: &Value) -> Result<bool, Unreadable> {
+    fn holds(&self, value: &Value, longest: usize) -> Result<bool, Unreadable> {
         match self {
-            Test::Equals(literal) => equals(value, literal),
+            Test::Equals(literal) => equals(value, literal, longest),
             Test::In(literals) => {
                 for literal in literals {
-                    if equals(value, literal)? {
+                    if equals(value, literal, longest)? {
                         return Ok(true);
                     }
                 }
@@ -74,8 +83,8 @@ impl Test {
             Test::StartsWith(beginning) => Ok(text_of(value)?.is_some_and(|text| text.starts_with(beginning))),
             Test::Like(pattern) => match text_of(value)? {
                 Some(text) => {
-                    check_length(text, LONGEST_VALUE, "a text")?;
-                    is_like(pattern, &text.chars().collect::<Vec<_>>())
+                    check_length(text, longest, "a text")?;
+                    is_like(pattern, &text.chars().collect::<Vec<_>>(), MOST_STEPS.max(longest * STEPS_OF_CHARACTER))
                 }
                 None => Ok(false),
             },
@@ -100,9 +109,9 @@ pub(super) fn check_length(text: &str, most: usize, what: &str) -> Result<(), Un
     Ok(())
 }
 
-fn equals(value: &Value, literal: &Literal) -> Result<bool, Unreadable> {
+fn equals(value: &Value, literal: &Literal, longest: usize) -> Result<bool, Unreadable> {
     if let (Value::Text(text), Literal::Text(_) | Literal::Number(_) | Literal::Boolean(_)) = (value, literal) {
-        check_length(text, LONGEST_VALUE, "a text")?;
+        check_length(text, longest, "a text")?;
     }
     Ok(match (value, literal) {
         (value, Literal::Null) => *value == Value::Null,
@@ -153,16 +162,16 @@ fn not_comparable(class: &str) -> Unreadable {
 pub fn is_text_like(pattern: &str, text: &str) -> bool {
     let is_short = |text: &str| check_length(text, LONGEST_VALUE, "a text").is_ok();
     let characters = |text: &str| text.chars().collect::<Vec<_>>();
-    is_short(pattern) && is_short(text) && is_like(&characters(pattern), &characters(text)).unwrap_or(false)
+    is_short(pattern) && is_short(text) && is_like(&characters(pattern), &characters(text), MOST_STEPS).unwrap_or(false)
 }
 
 /// Whether a text is like a pattern in which `*` is any text and `?` any character.
-fn is_like(pattern: &[char], text: &[char]) -> Result<bool, Unreadable> {
+fn is_like(pattern: &[char], text: &[char], most_steps: usize) -> Result<bool, Unreadable> {
     let (mut of_pattern, mut of_text, mut star, mut steps) = (0, 0, None, 0);
     while let Some(letter) = text.get(of_text) {
         steps += 1;
-        if steps > MOST_STEPS {
-            return Err(Unreadable(format!("`like` has compared {MOST_STEPS} characters of one value")));
+        if steps > most_steps {
+            return Err(Unreadable(format!("`like` has compared {most_steps} characters of one value")));
         }
         match pattern.get(of_pattern) {
             Some('*') => {
@@ -195,6 +204,7 @@ mod tests {
             match (&path.root, path.members.first()) {
                 (Root::Argument(0), None) => Ok(self.0.clone()),
                 (Root::Argument(1), _) => Ok(Value::Text("b".to_owned())),
+                (Root::Sql, _) => Ok(self.0.clone()),
                 (_, Some(MemberPath::Getter(name))) => Err(Unreadable(format!("{name} has thrown"))),
                 _ => Ok(Value::Null),
             }
@@ -292,6 +302,18 @@ mod tests {
         let pairs = text(&"😀".repeat(LONGEST_VALUE / 2 + 1));
         assert!(holds("arg.0 like '*'", pairs).is_err(), "they have two units each");
         assert!(is_text_like("a*", "ab") && !is_text_like("a*", &"a".repeat(LONGEST_VALUE + 1)));
+    }
+
+    #[test]
+    fn a_statement_may_be_longer_than_other_texts() {
+        let long = |length: usize| text(&format!("select o{} from orders", "o".repeat(length - 20)));
+        let (longest, longer) = (long(LONGEST_STATEMENT), long(LONGEST_STATEMENT + 1));
+        for condition in ["sql like '*from orders'", "sql != 'select 1'", "sql starts with 'select'"] {
+            assert_eq!(holds(condition, longest.clone()), Ok(true), "{condition}");
+        }
+        let reason = Unreadable(format!("a text is longer than {LONGEST_STATEMENT} characters"));
+        assert_eq!(holds("sql like '*orders'", longer.clone()), Err(reason));
+        assert_eq!(holds("sql starts with 'select'", longer), Ok(true));
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod parse;
 mod path;
 mod sent_text;
 
-pub use evaluate::{LONGEST_VALUE, Unreadable, Value, Values, is_text_like};
+pub use evaluate::{LONGEST_STATEMENT, LONGEST_VALUE, Unreadable, Value, Values, is_text_like};
 pub use path::{MemberPath, Path, Root};
 pub use sent_text::{LONGEST_SENT, baggage_entry, query_parameter};
 
@@ -126,6 +126,12 @@ impl Condition {
     /// Returns what is wrong with a path, with its place in the condition.
     pub fn problem(&self, path: &Path, message: &str) -> String {
         format!("column {} of the condition: {message}", column(&self.text, path.span.start))
+    }
+
+    /// Returns what is wrong with a member of a path, with the member's place in the condition.
+    pub fn problem_of_member(&self, path: &Path, member: usize, message: &str) -> String {
+        let at = path.places.get(member).copied().unwrap_or(path.span.start);
+        format!("column {} of the condition: {message}", column(&self.text, at))
     }
 }
 

@@ -320,17 +320,22 @@ impl<'t> Parser<'t> {
         rest.get(..end).unwrap_or_default()
     }
 
-    /// A path: a word in which `()` may follow names.
+    /// A path: a word in which `()` may follow names, and `[0]` what comes before.
     fn path_word(&mut self) -> &'t str {
         self.skip_spaces();
         let begin = self.at;
         loop {
             let part = self.while_is(is_of_path);
-            let has_parentheses = self.text.get(self.at..).is_some_and(|rest| rest.starts_with("()"));
-            if part.is_empty() || !has_parentheses {
-                return self.text.get(begin..self.at).unwrap_or_default();
-            }
-            self.at += 2;
+            let rest = self.text.get(self.at..).unwrap_or_default();
+            let appended = match rest.chars().next() {
+                Some('(') if !part.is_empty() && rest.starts_with("()") => 2,
+                Some('[') if self.at > begin => {
+                    let end = rest.find(|next: char| next == ']' || next.is_whitespace()).unwrap_or(rest.len());
+                    end + usize::from(rest.get(end..).is_some_and(|end| end.starts_with(']')))
+                }
+                _ => return self.text.get(begin..self.at).unwrap_or_default(),
+            };
+            self.at += appended;
         }
     }
 
@@ -356,7 +361,7 @@ fn is_of_path(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Condition, Expected, explained};
+    use super::super::{Condition, Expected, MemberPath, Root, explained};
 
     fn problem(text: &str) -> String {
         explained(text, &Condition::parse(text).unwrap_err())
@@ -382,7 +387,17 @@ mod tests {
             ("http.header = 'a'", "column 1", "http.header.X-Tenant"),
             ("http.path.x = 'a'", "column 1", "has no parts"),
             ("mdc = 'a'", "column 1", "`mdc` needs a name"),
-            ("arg.0.1st = 'a'", "column 1", "no name of a field or getter"),
+            ("arg.0.1st = 'a'", "column 7", "no name of a field or getter"),
+            ("arg.0.kind. = 'a'", "column 12", "no name of a field or getter"),
+            ("arg.0[x] = 1", "column 7", "`x` is no index of an element; elements of arrays are counted from 0"),
+            ("arg.0.items[-1] = 1", "column 13", "`-1` is no index"),
+            ("arg.0[2147483648] = 1", "column 7", "is no index"),
+            ("arg.0[] = 1", "column 7", "`` is no index"),
+            ("arg.0[1 = 1", "column 6", "this `[` is not closed"),
+            ("arg.0[1]kind = 1", "column 9", "`kind` after an element; write `.`"),
+            ("[1] = 1", "column 1", "`[1]` where a comparison"),
+            ("sql[1] = 'a'", "column 1", "`sql` is a text and has no parts"),
+            ("sql.text = 'a'", "column 1", "`sql` is a text and has no parts"),
             ("arg.0 between 1", "column 16", "two numbers"),
             ("arg.0 starts 'a'", "column 14", "`with` is expected"),
             ("größe = 1 or ä", "column 1", "nothing that a condition can look at"),
@@ -402,7 +417,29 @@ mod tests {
         assert!(problem(&format!("arg.0 = '{}'", "a".repeat(257))).contains("256 are allowed"));
         assert!(problem(&format!("arg.0 = 1{}", " ".repeat(5_000))).contains("4096 are allowed"));
         assert!(problem(&format!("arg.0{} = 1", ".a".repeat(9))).contains("8 are allowed"));
+        assert!(problem(&format!("arg.0{} = 1", "[0]".repeat(9))).contains("8 are allowed"));
         assert!(problem(&format!("arg.0 in ({})", vec!["1"; 65].join(","))).contains("64 are allowed"));
+    }
+
+    #[test]
+    fn members_have_their_places() {
+        let members = |text: &str| {
+            let condition = Condition::parse(text).unwrap();
+            let path = condition.paths()[0].0.clone();
+            let columns: Vec<usize> = path.places.iter().map(|at| at + 1).collect();
+            let problem = condition.problem_of_member(&path, path.members.len() - 1, "x");
+            assert_eq!(problem, format!("column {} of the condition: x", columns.last().unwrap()));
+            (path.members, columns)
+        };
+        let field = |name: &str| MemberPath::Field(name.to_owned());
+        let getter = |name: &str| MemberPath::Getter(name.to_owned());
+        assert_eq!(members("arg.0[1] = 1"), (vec![MemberPath::Element(1)], vec![6]));
+        let items = vec![field("items"), MemberPath::Element(0), MemberPath::Element(12), field("name")];
+        assert_eq!(members("arg.10.items[0][12].name = 'a'"), (items, vec![8, 13, 16, 21]));
+        assert_eq!(members("this.all()[2]=5"), (vec![getter("all"), MemberPath::Element(2)], vec![6, 11]));
+        assert_eq!(members("arg.0.length > 5").0, [field("length")]);
+        let query = Condition::parse("http.query.items[0] = 'a'").unwrap();
+        assert_eq!(query.paths()[0].0.root, Root::HttpQuery("items[0]".to_owned()));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 use super::problem::TemplateProblem;
 use super::runtime_members::RuntimeClasses;
 use super::symbol::Symbol;
-use super::{BUILT_IN, DIAGNOSIS_CATEGORY, Purpose, Template, TemplateId, category, read};
+use super::{BUILT_IN, DIAGNOSIS_CATEGORY, Purpose, Template, TemplateId, Use, category, read};
 use crate::level::Level;
 
 /// All templates, built-in and the user's own. Immutable once built, shared by all threads.
@@ -91,13 +91,19 @@ impl TemplateLibrary {
     }
 
     /// Returns the template that marks calls of these methods for which a condition holds.
-    pub fn conditional_anchor(&self) -> Option<TemplateId> {
-        self.for_purpose(Purpose::ConditionalAnchor).next().map(|(id, _)| id)
+    pub fn conditional_anchor(&self, is_constructor: bool) -> Option<TemplateId> {
+        self.of_body(Purpose::ConditionalAnchor, is_constructor)
     }
 
     /// Returns the template that marks calls for which a condition holds around the probe in the same method.
-    pub fn own_anchor(&self) -> Option<TemplateId> {
-        self.for_purpose(Purpose::OwnAnchor).next().map(|(id, _)| id)
+    pub fn own_anchor(&self, is_constructor: bool) -> Option<TemplateId> {
+        self.of_body(Purpose::OwnAnchor, is_constructor)
+    }
+
+    /// Returns the template that does not look at the receiver, which a constructor does not have at its beginning, or the one that does.
+    fn of_body(&self, purpose: Purpose, is_constructor: bool) -> Option<TemplateId> {
+        let is_it = |template: &Template| (template.needs.receiver == Use::Nowhere) == is_constructor;
+        self.for_purpose(purpose).find(|(_, template)| is_it(template)).map(|(id, _)| id)
     }
 
     /// Returns the template around the bodies of which calls are measured.
@@ -126,21 +132,21 @@ impl TemplateLibrary {
         self.for_purpose(Purpose::StatementTexts).find(|(_, template)| template.name == name).map(|(id, _)| id)
     }
 
-    /// Returns the template around a method of the JDK's executors and threads that hands tasks over or runs them, by its name and types; `None` for any other method,
-    /// whatever its class.
+    /// Returns the template around a method of the JDK's executors and threads that hands tasks over or runs them, or around one of its clients of HTTP that sends a
+    /// request, by its name and types; `None` for any other method, whatever its class.
     pub fn handover(&self, method: &[u8], descriptor: &[u8]) -> Option<TemplateId> {
-        let takes_task = |prefix: &[u8]| descriptor.starts_with(prefix);
+        let takes = |prefix: &[u8]| descriptor.starts_with(prefix);
         let name = match method {
-            b"execute" | b"executeInternal" if takes_task(b"(Ljava/lang/Runnable;)") => "carry-argument",
+            b"execute" | b"executeInternal" if takes(b"(Ljava/lang/Runnable;)") => "carry-argument",
             b"delayedExecute" => "carry-argument",
-            b"reject" if takes_task(b"(Ljava/lang/Runnable;)") => "carry-rejected",
-            b"runWorker" if takes_task(b"(Ljava/util/concurrent/ThreadPoolExecutor$Worker;") => "carry-worker",
-            b"runWorker" if takes_task(b"(Lorg/apache/") => "carry-worker",
+            b"reject" if takes(b"(Ljava/lang/Runnable;)") => "carry-rejected",
+            b"runWorker" if takes(b"(Ljava/util/concurrent/ThreadPoolExecutor$Worker;") => "carry-worker",
+            b"runWorker" if takes(b"(Lorg/apache/") => "carry-worker",
             b"getTask" => "carry-fetch",
-            b"beforeExecute" if takes_task(b"(Ljava/lang/Thread;Ljava/lang/Runnable;)") => "carry-before",
-            b"externalSubmit" if takes_task(b"(Ljava/util/concurrent/ForkJoinTask;)") => "carry-forked",
+            b"beforeExecute" if takes(b"(Ljava/lang/Thread;Ljava/lang/Runnable;)") => "carry-before",
+            b"externalSubmit" if takes(b"(Ljava/util/concurrent/ForkJoinTask;)") => "carry-forked",
             b"scheduleDelayedTask" => "carry-forked",
-            b"poolSubmit" if takes_task(b"(ZLjava/util/concurrent/ForkJoinTask;)") => "carry-forked-second",
+            b"poolSubmit" if takes(b"(ZLjava/util/concurrent/ForkJoinTask;)") => "carry-forked-second",
             b"fork" => "carry-self",
             b"doExec" => "carry-run-forked",
             b"helpJoin" | b"helpComplete" | b"helpStealer" | b"helpAsyncBlocker" | b"helpQuiesce"
@@ -148,6 +154,12 @@ impl TemplateLibrary {
             b"start" => "carry-start",
             b"newVirtualThread" => "carry-made",
             b"runWith" => "carry-run-thread",
+            b"writeRequests" if takes(b"(Lsun/net/www/MessageHeader;Lsun/net/www/http/PosterOutputStream;)") => {
+                "carry-baggage-url"
+            }
+            b"<init>" if takes(b"(Ljava/net/http/HttpRequest;Ljdk/internal/net/http/HttpRequestImpl;") => {
+                "carry-baggage-net"
+            }
             _ => return None,
         };
         self.for_purpose(Purpose::Handover).find(|(_, template)| template.name == name).map(|(id, _)| id)

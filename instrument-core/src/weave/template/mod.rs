@@ -88,9 +88,9 @@ pub enum Purpose {
     OwnAnchor,
     /// Diagnoses, around a body of which calls are measured where they are made.
     CallSites,
-    /// Diagnoses, around statements of JDBC whose texts they want: it records nothing.
+    /// Diagnoses and conditions, around statements of JDBC whose texts they want: it records nothing.
     StatementTexts,
-    /// Contexts that reach across threads, around what hands tasks over and what runs them: it records nothing.
+    /// Contexts that reach across threads or hosts, around what hands tasks over, what runs them, and what sends requests: it records nothing.
     Handover,
 }
 

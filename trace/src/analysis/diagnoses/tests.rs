@@ -12,6 +12,7 @@ const START: u64 = 5_000;
 
 fn measured(parent: usize, method: &str) -> DiagnosisNode {
     DiagnosisNode {
+        jvm: None,
         parent: Some(parent),
         level: 1,
         method: method.to_owned(),

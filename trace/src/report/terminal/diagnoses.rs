@@ -145,7 +145,9 @@ impl Drawing<'_> {
         let is_wide = self.options.width >= ROOM_FOR_BARS;
         let mut table = Table::new(self.titles(), "method");
         for (_, node, guides) in &rows {
-            table.row(self.cells(node), format!("{guides}{NAME}{}{TAIL}{}", name(node), tail(node, is_wide)));
+            let jvm = self.jvm_before(node);
+            let text = format!("{guides}{jvm}{NAME}{}{TAIL}{}", name(node), tail(node, is_wide));
+            table.row(self.cells(node), text);
         }
         let style = super::Style { colours: false };
         let lines = table.lines(self.options.width, style, fit).into_iter();
@@ -156,6 +158,12 @@ impl Drawing<'_> {
         if hidden > 0 {
             self.add(Look::Plain, &format!("... {} more that explain less", count(hidden as u64)));
         }
+    }
+
+    /// Returns what the first node of another JVM has before its name.
+    fn jvm_before(&self, node: &DiagnosisNode) -> String {
+        let above = node.parent.and_then(|parent| self.diagnosis.nodes.get(parent)).and_then(|parent| parent.jvm);
+        node.jvm.filter(|_| node.jvm != above).map(|jvm| format!("JVM {jvm}: ")).unwrap_or_default()
     }
 
     fn titles(&self) -> Vec<&'static str> {

@@ -98,6 +98,22 @@ fn no_line_is_wider_than_the_terminal_and_reasons_are_the_last_to_go() {
 }
 
 #[test]
+fn the_first_node_of_another_jvm_says_which_one_however_little_room_there_is() {
+    let elsewhere =
+        |parent, level, method| DiagnosisNode { jvm: Some(4711), ..measured(Some(parent), level, method, 0.8) };
+    let nodes = vec![
+        measured(None, 0, "com.acme.shop.Checkout.pay(Order)", 1.0),
+        elsewhere(0, 1, "jakarta.servlet.http.HttpServlet.service(ServletRequest, ServletResponse)"),
+        elsewhere(1, 2, "com.acme.stock.Stock.find(Item)"),
+    ];
+    let diagnosed = Diagnosis { nodes, ..sample() };
+    for width in [70, 80, 160] {
+        let text = diagnosis(&diagnosed, &DiagnosisOptions { width, ..PLAIN }).join("\n");
+        assert!(text.contains("JVM 4711: ") && text.matches("JVM").count() == 1, "{width}: {text}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_blank_and_italic_and_not_0() {
     let waiting = Diagnosis {
         method: "a.B.c()".to_owned(),

@@ -10,7 +10,7 @@ public final class Conditions {
      * Returns whether the condition of an anchor holds for a call.
      *
      * @param anchor the number of the anchor, {@link Target#id()}
-     * @param self the receiver; null in a static method
+     * @param self the receiver; null in a static method and in a constructor
      * @param arguments the arguments of the call
      * @return false also if the condition cannot be evaluated
      */

@@ -2,7 +2,7 @@ package java.instr;
 
 import jdk.internal.misc.Unsafe;
 
-/** Reads a field of an object, whatever its access. */
+/** Reads and writes a field of an object, whatever its access. */
 final class ObjectField {
     private static final Unsafe U = Unsafe.getUnsafe();
 
@@ -14,6 +14,15 @@ final class ObjectField {
             return U.getReference(object, offset);
         } catch (NoSuchMethodError beforeJdk12) {
             return U.getObject(object, offset);
+        }
+    }
+
+    /** Has the field at this offset refer to a value. */
+    static void set(Object object, long offset, Object value) {
+        try {
+            U.putReference(object, offset, value);
+        } catch (NoSuchMethodError beforeJdk12) {
+            U.putObject(object, offset, value);
         }
     }
 }

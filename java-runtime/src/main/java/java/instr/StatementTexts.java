@@ -3,11 +3,14 @@ package java.instr;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * The probe of database statements for diagnoses: it reports to {@link Sites} the text of each statement that a measured call executes, and how long
- * that took. Records nothing. None of these methods throws anything.
+ * The probe of database statements for diagnoses and conditions: it reports to {@link Sites} the text of each statement that a measured call executes, and
+ * how long that took, and remembers what is prepared. Records nothing. None of these methods throws anything.
  */
 public final class StatementTexts {
     private static final Remembered<String> TEXTS = new Remembered<>();
+
+    /** Not 0 as long as a condition looks at the text of statements; written by the agent. */
+    static long conditions;
 
     private StatementTexts() {}
 
@@ -60,19 +63,20 @@ public final class StatementTexts {
         }
     }
 
-    private static String prepared(Object statement) {
+    /** Returns the text of a prepared statement; null if it is unknown. The agent calls it, too. */
+    static String prepared(Object statement) {
         String text = TEXTS.get(statement);
         return text == null ? Statements.prepared(statement) : text;
     }
 
     /**
-     * Remembers what a prepared statement will execute, as long as a diagnosis wants texts.
+     * Remembers what a prepared statement will execute, as long as a diagnosis or a condition wants texts.
      *
      * @param statement the prepared statement
      * @param text the SQL text; anything but a String is unknown
      */
     public static void remember(Object statement, Object text) {
-        if (Sites.wantTexts() == 0L) return;
+        if (!areWanted()) return;
         try {
             Statements.remember(TEXTS, statement, text);
         } catch (Throwable noMemoryOrStack) {
@@ -80,9 +84,13 @@ public final class StatementTexts {
         }
     }
 
-    /** Forgets what has been remembered, if no diagnosis wants texts any more. */
+    /** Forgets what has been remembered, if nobody wants texts any more. */
     static void forget() {
-        if (Sites.wantTexts() == 0L) TEXTS.clear();
+        if (!areWanted()) TEXTS.clear();
+    }
+
+    private static boolean areWanted() {
+        return conditions != 0L || Sites.wantTexts() != 0L;
     }
 
     /** How long one text was executed by statements within one measured call, at one of its cells. */

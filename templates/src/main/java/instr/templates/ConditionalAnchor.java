@@ -31,6 +31,25 @@ final class ConditionalAnchor {
         }
     }
 
+    /** In a constructor of a context: there is no object before the constructor of the super class has returned. */
+    @Template(name = "conditional-constructor-anchor", category = "context-condition")
+    static void constructorAnchor() throws Throwable {
+        boolean holds = false;
+        if (Contexts.isOutermostNext(Target.id())) {
+            try {
+                holds = Conditions.hold(Target.id(), null, Target.args());
+            } catch (Throwable unknown) {
+                // See above.
+            }
+        }
+        long before = holds ? Contexts.anchor(Target.id()) : 0L;
+        try {
+            Target.proceed();
+        } finally {
+            Contexts.leave(before);
+        }
+    }
+
     /** In a method whose own calls are recorded if the condition holds: not those within another call for which it holds. */
     @Template(name = "own-anchor", category = "own-condition")
     static void ownAnchor() throws Throwable {
@@ -39,6 +58,26 @@ final class ConditionalAnchor {
             boolean holds = false;
             try {
                 holds = Conditions.hold(Target.id(), Target.self(), Target.args());
+            } catch (Throwable unknown) {
+                // See above.
+            }
+            before = holds ? Contexts.anchor(Target.id()) : Contexts.without(Target.id());
+        }
+        try {
+            Target.proceed();
+        } finally {
+            Contexts.leave(before);
+        }
+    }
+
+    /** The same in a constructor. */
+    @Template(name = "own-constructor-anchor", category = "own-condition")
+    static void ownConstructorAnchor() throws Throwable {
+        long before = 0L;
+        if (Contexts.isNext(Target.id())) {
+            boolean holds = false;
+            try {
+                holds = Conditions.hold(Target.id(), null, Target.args());
             } catch (Throwable unknown) {
                 // See above.
             }

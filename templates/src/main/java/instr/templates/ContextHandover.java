@@ -1,13 +1,20 @@
 package instr.templates;
 
+import java.instr.Baggage;
 import java.instr.Contexts;
 import java.instr.Handover;
 import java.instr.Target;
 import java.instr.Template;
+import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
+import jdk.internal.net.http.HttpRequestImpl;
+import jdk.internal.net.http.common.Utils;
+import sun.net.www.MessageHeader;
+import sun.net.www.http.HttpClient;
 
 /**
- * For what hands tasks from one thread to another, and for what runs them there, where contexts reach across threads. They record nothing, and rules
- * cannot use them: {@code TaskHandover} has the templates for transactions.
+ * For what hands tasks from one thread to another, and for what runs them there, where contexts reach across threads; for what sends requests, where they reach
+ * across hosts. They record nothing, and rules cannot use them: {@code TaskHandover} has the templates for transactions.
  */
 final class ContextHandover {
     private ContextHandover() {}
@@ -117,6 +124,69 @@ final class ContextHandover {
             Target.proceed();
         } finally {
             Handover.fetches();
+        }
+    }
+
+    /**
+     * The method by which {@code HttpURLConnection} writes a request, each time that it does so. It may use the same headers for the next one, which a
+     * redirect leads to another host.
+     */
+    @Template(
+            name = "carry-baggage-url",
+            category = "handover",
+            requires = {"sun.net.www.MessageHeader", "sun.net.www.http.HttpClient"})
+    static void url() throws Throwable {
+        MessageHeader extended = null;
+        String own = null;
+        try {
+            MessageHeader head = (MessageHeader) Target.arg(0);
+            // What asks a proxy for a tunnel is no request of the application.
+            if (!head.getKey(0).startsWith("CONNECT ")) {
+                own = head.findValue("baggage");
+                String header = Baggage.extended(own, ((HttpClient) Target.self()).url.getHost());
+                if (header != null) {
+                    head.set("baggage", header);
+                    extended = head;
+                }
+            }
+        } catch (Throwable unknown) {
+            // The request is sent as the application made it.
+        }
+        try {
+            Target.proceed();
+        } finally {
+            if (extended != null) {
+                try {
+                    if (own == null) {
+                        extended.remove("baggage");
+                    } else {
+                        extended.set("baggage", own);
+                    }
+                } catch (Throwable noStack) {
+                    // See above.
+                }
+            }
+        }
+    }
+
+    /** The constructor that gets the application's request and the copy of it that {@code java.net.http.HttpClient} sends. */
+    @Template(
+            name = "carry-baggage-net",
+            category = "handover",
+            requires = {"jdk.internal.net.http.HttpRequestImpl", "jdk.internal.net.http.common.Utils"})
+    static void net() throws Throwable {
+        Target.proceed();
+        try {
+            HttpRequestImpl sent = (HttpRequestImpl) Target.arg(1);
+            String own = Baggage.joined(((HttpRequest) Target.arg(0)).headers().allValues("baggage"));
+            String header = Baggage.extended(own, sent.uri().getHost());
+            if (header != null && own == null) sent.setSystemHeader("baggage", header);
+            if (header != null && own != null) {
+                HttpHeaders headers = HttpHeaders.of(Baggage.with(sent.headers().map(), header), Utils.ALLOWED_HEADERS);
+                Baggage.replaceHeaders(sent, headers);
+            }
+        } catch (Throwable unknown) {
+            // The request is sent as the application made it.
         }
     }
 }

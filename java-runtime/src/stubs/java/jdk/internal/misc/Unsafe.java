@@ -21,6 +21,11 @@ public final class Unsafe {
     /** The name of {@link #getReference} before JDK 12. */
     public native Object getObject(Object object, long offset);
 
+    public native void putReference(Object object, long offset, Object value);
+
+    /** The name of {@link #putReference} before JDK 12. */
+    public native void putObject(Object object, long offset, Object value);
+
     public native int getInt(long address);
 
     public native void putInt(long address, int value);

@@ -25,6 +25,7 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Tag;
 
@@ -195,6 +196,10 @@ class ConditionsIT {
                     while (lines.hasNextLine()) {
                         String[] words = lines.nextLine().split(" ");
                         if (words[0].equals("quit")) break;
+                        if (words[0].equals("port")) {
+                            System.out.println(tomcat.getConnector().getLocalPort());
+                            continue;
+                        }
                         URL url = new URL("http://localhost:" + tomcat.getConnector().getLocalPort() + words[1]);
                         HttpURLConnection connection = (HttpURLConnection) url.openConnection();
                         connection.setRequestMethod(words[0]);
@@ -217,6 +222,33 @@ class ConditionsIT {
                 }
 
                 public static void work(String method) {}
+            }
+            """;
+
+    /** Knows nothing of instr. */
+    private static final String CLIENT = """
+            package shop;
+
+            import java.net.InetAddress;
+            import java.net.Socket;
+            import java.util.Scanner;
+
+            public class Client {
+                public static void main(String[] port) throws Exception {
+                    System.out.println("ready");
+                    Scanner lines = new Scanner(System.in);
+                    while (lines.hasNextLine()) {
+                        String[] words = lines.nextLine().split(" ");
+                        if (words[0].equals("quit")) break;
+                        InetAddress here = InetAddress.getByName(words[0]);
+                        try (Socket socket = new Socket(InetAddress.getByName("127.0.0.1"), Integer.parseInt(port[0]), here, 0)) {
+                            String baggage = words.length > 2 ? "baggage: " + words[2] + "\\r\\n" : "";
+                            String request = "GET " + words[1] + " HTTP/1.1\\r\\nHost: shop\\r\\n" + baggage + "Connection: close\\r\\n\\r\\n";
+                            socket.getOutputStream().write(request.getBytes());
+                            System.out.println(new Scanner(socket.getInputStream()).nextLine().trim());
+                        }
+                    }
+                }
             }
             """;
 
@@ -276,14 +308,16 @@ class ConditionsIT {
             assertTrue(probe(program, "take", null, "arg.0.failing() = 'cash'").contains("\"methods\":1,"));
             assertTrue(probe(program, "pay", null, "arg.1 = 'cash'").contains("\"methods\":1,"));
             Map<String, String> refused = new LinkedHashMap<>();
-            refused.put("arg.0.counting() = 'cash'", "column 1 of the condition: shop.Order.counting() does more than to return a field");
-            refused.put("arg.0.knd = 'cash'", "shop.Order has no field `knd`; did you mean `kind`?");
+            refused.put("arg.0.counting() = 'cash'", "column 7 of the condition: shop.Order.counting() does more than to return a field");
+            refused.put("arg.0.knd = 'cash'", "column 7 of the condition: shop.Order has no field `knd`; did you mean `kind`?");
             refused.put("arg.0.amount = 'cash'", "it is compared with a text, and is an int");
             refused.put("arg.0.kind > 5", "it is compared with a number (texts have quotes), and is a java.lang.String");
             refused.put("arg.1 = 5", "shop.Orders.take has argument 0 only");
             refused.put("arg.0.kind = 'cash", "column 14 of the condition: this quote is not closed");
             refused.put("htp.path = '/pay'", "did you mean `http`?");
-            refused.put("sql like 'select*'", "`sql` cannot be read yet");
+            refused.put("sql like 'select*'", "shop.Orders.take is no method of a java.sql.Statement");
+            refused.put("this.id = 7 and arg.0.kind.letters = 'a'", "column 28 of the condition: a java.lang.String has no parts");
+            refused.put("arg.0.kind[0] = 'c'", "column 11 of the condition: a java.lang.String is no array: only arrays have elements");
             refused.put("mdc.tenant = 'a'", "column 1 of the condition: the class loader of shop.Orders has not loaded org.slf4j.MDC");
             refused.put("http.path = '/pay' or arg.0.kind = 'cash'", "column 23 of the condition");
             refused.forEach((condition, reason) -> {
@@ -335,12 +369,7 @@ class ConditionsIT {
 
     @EachJdk(oldestAndNewest = true)
     void requestsAreChosenByWhatTheyAsk(Jdk jdk) throws Exception {
-        String tomcat = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-                .filter(jar -> jar.matches(".*[/\\\\]tomcat-[^/\\\\]*\\.jar"))
-                .collect(Collectors.joining(File.pathSeparator));
-        List<Path> jars = Arrays.stream(tomcat.split(File.pathSeparator)).map(Path::of).toList();
-        Path classes = Compilation.compiled(RunDirectories.create(), "server", jars, SERVER);
-        Program server = Program.of(jdk, List.of("-cp", classes + File.pathSeparator + tomcat), List.of("shop.Server", RunDirectories.create().toString()));
+        Program server = server(jdk);
         Map<String, Long> conditions = new LinkedHashMap<>();
         conditions.put("http.path = '/pay'", 4L);
         conditions.put("http.path = '/pay' and http.query.kind = 'very slow'", 1L);
@@ -368,6 +397,49 @@ class ConditionsIT {
             end(program);
         }
         assertEquals(expected, byTemplate());
+    }
+
+    /** What one JVM puts into the header {@code baggage} chooses calls in another one, if it is believed there. */
+    @EachJdk(oldestAndNewest = true)
+    void baggageOfAnotherJvmChoosesCalls(Jdk jdk) throws Exception {
+        String believed = CONFIGURATION.replaceAll("baggage-from = .*", "baggage-from = [\"127.0.0.1\"]");
+        String condition = "baggage.tenant = '7'";
+        String classes = Compilation.compiled(RunDirectories.create(), "client", List.of(), CLIENT).toString();
+        try (Dialog server = server(jdk).with("-Djava.net.preferIPv4Stack=true").talkWithAgent(AgentConfig.of(believed), directory)) {
+            server.ask("GET /first");
+            String made = ControlSocket.ask(server, request("shop.Server.work", null, condition));
+            assertTrue(made.contains("\"methods\":1,"), made);
+            Program client = Program.of(jdk, List.of("-cp", classes), List.of("shop.Client", server.ask("port")));
+            try (Dialog other = client.talk(List.of(), RunDirectories.create())) {
+                assertEquals("ready", other.next());
+                send(other, 5, "127.0.0.1 /pay tenant=7,tier=gold");
+                send(other, 4, "127.0.0.1 /pay tenant=8");
+                send(other, 3, "127.0.0.1 /pay");
+                send(other, 6, "127.0.0.2 /pay tenant=7");
+                end(other);
+            }
+            List<JsonNode> anchors = anchors(server);
+            assertEquals(1, anchors.size(), anchors::toString);
+            JsonNode figures = anchors.get(0).path("condition");
+            List<Long> counted = Stream.of("evaluated", "held", "failed").map(name -> figures.path(name).asLong()).toList();
+            assertEquals(List.of(18L, 5L, 6L), counted, figures::toString);
+            assertTrue(figures.path("last_failure").asText().startsWith("baggage of this client is not believed"), figures::toString);
+            end(server);
+        }
+        assertEquals(Map.of("timed inside *.servlet.http.HttpServlet.service when " + condition, 5L), byTemplate());
+    }
+
+    private static void send(Dialog client, int count, String request) {
+        IntStream.range(0, count).forEach(i -> assertEquals("HTTP/1.1 200", client.ask(request)));
+    }
+
+    private static Program server(Jdk jdk) {
+        String tomcat = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .filter(jar -> jar.matches(".*[/\\\\]tomcat-[^/\\\\]*\\.jar"))
+                .collect(Collectors.joining(File.pathSeparator));
+        List<Path> jars = Arrays.stream(tomcat.split(File.pathSeparator)).map(Path::of).toList();
+        Path classes = Compilation.compiled(RunDirectories.create(), "server", jars, SERVER);
+        return Program.of(jdk, List.of("-cp", classes + File.pathSeparator + tomcat), List.of("shop.Server", RunDirectories.create().toString()));
     }
 
     /** A class of the name of SLF4J's, which is enough to be asked. */

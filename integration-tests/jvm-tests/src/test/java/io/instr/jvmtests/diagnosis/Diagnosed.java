@@ -17,19 +17,19 @@ import java.util.List;
 import java.util.stream.StreamSupport;
 
 /** What {@code instr diagnose --json} has found. */
-record Diagnosed(JsonNode json, Duration took) {
+public record Diagnosed(JsonNode json, Duration took) {
 
     private static final Duration LONGEST = Duration.ofSeconds(10);
 
     /** A node of the tree, by what the tests compare. */
-    record Step(String method, String kind, String reason, double share, JsonNode json) {
+    public record Step(String method, String kind, String reason, double share, JsonNode json) {
 
         private static Step of(JsonNode node) {
             return new Step(node.path("method").asText(), node.path("kind").asText(), node.path("reason").asText(), node.path("share").asDouble(), node);
         }
 
         /** The method's own name. */
-        String name() {
+        public String name() {
             String path = method.replaceAll("\\(.*", "");
             return path.substring(path.lastIndexOf('.') + 1);
         }
@@ -41,13 +41,13 @@ record Diagnosed(JsonNode json, Duration took) {
     }
 
     /** Runs it; it must find something. */
-    static Diagnosed of(Dialog program, String method, String... options) {
+    public static Diagnosed of(Dialog program, String method, String... options) {
         long start = System.nanoTime();
         Finished run = run(program, method, options).assertExitCode(0);
         return of(run.stdout(), Duration.ofNanos(System.nanoTime() - start));
     }
 
-    static Diagnosed of(String answer, Duration took) {
+    public static Diagnosed of(String answer, Duration took) {
         try {
             Diagnosed diagnosed = new Diagnosed(new ObjectMapper().readTree(answer), took);
             assertTrue(diagnosed.json.path("tree").isObject() && !diagnosed.json.path("sentence").asText().isEmpty(), answer);
@@ -57,12 +57,12 @@ record Diagnosed(JsonNode json, Duration took) {
         }
     }
 
-    static Finished run(Dialog program, String method, String... options) {
+    public static Finished run(Dialog program, String method, String... options) {
         return Tool.instr(arguments(program, method, options));
     }
 
     /** Starts it without waiting; the caller ends it. Its output is a pipe. */
-    static Process start(Dialog program, String method, String... options) throws IOException {
+    public static Process start(Dialog program, String method, String... options) throws IOException {
         List<String> command = new ArrayList<>(List.of(BuildResult.AGENT.path().resolveSibling("instr").toString()));
         command.addAll(arguments(program, method, options));
         return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
@@ -75,7 +75,7 @@ record Diagnosed(JsonNode json, Duration took) {
     }
 
     /** The method that was diagnosed, and below each node the one with the largest share, as long as that is most of the node's own. */
-    List<Step> chain() {
+    public List<Step> chain() {
         List<Step> chain = new ArrayList<>();
         for (JsonNode at = json.get("tree"); at != null; at = largest(at)) {
             chain.add(Step.of(at));
@@ -90,13 +90,13 @@ record Diagnosed(JsonNode json, Duration took) {
                 .orElse(null);
     }
 
-    Step last() {
+    public Step last() {
         List<Step> chain = chain();
         return chain.get(chain.size() - 1);
     }
 
     /** The names of these methods are on the chain in this order, and each has at least so large a share; returns their nodes. */
-    List<Step> assertLeadsThrough(List<String> names, double leastShare) {
+    public List<Step> assertLeadsThrough(List<String> names, double leastShare) {
         List<Step> found = new ArrayList<>();
         for (Step step : chain()) {
             if (found.size() < names.size() && step.name().equals(names.get(found.size())) && !step.kind.equals("own-code")) {
@@ -109,14 +109,14 @@ record Diagnosed(JsonNode json, Duration took) {
     }
 
     /** It took less than ten seconds, and most of the time is explained. */
-    Diagnosed assertQuickAndConclusive() {
+    public Diagnosed assertQuickAndConclusive() {
         assertTrue(took.compareTo(LONGEST) < 0, () -> "took " + took + ": " + this);
         assertTrue(json.path("explained").asDouble() >= 0.8, this::toString);
         return this;
     }
 
     /** The time of a node in a slow call of the method that was diagnosed, on average. */
-    double millisInSlowCall(Step step) {
+    public double millisInSlowCall(Step step) {
         return step.json.path("slow_ms").asDouble() / json.path("tree").path("slow_calls").asDouble();
     }
 

@@ -54,10 +54,20 @@ class SlowStatementsIT {
             Diagnosed kept = diagnose(program);
             assertEquals("statement", kept.last().reason(), kept::toString);
             assertTrue(kept.json().path("notices").toString().contains("prepared before the diagnosis"), kept::toString);
+            assertAreChosenByTheirText(program, "plain", "JdbcStatement.executeQuery", "sql like 'SELECT NAME*PAUSE(*'");
+            assertAreChosenByTheirText(program, "prepared", "JdbcPreparedStatement.executeQuery()", "sql like '*PAUSE(*'");
             quit(program);
         }
         Set<String> recorded = Finished.in(directory).trace().counts().keySet();
         assertTrue(recorded.stream().allMatch(SEARCH::equals), recorded::toString);
+    }
+
+    /** The root of a diagnosis is the driver's own method, in the calls with this text. */
+    private static void assertAreChosenByTheirText(Dialog program, String way, String method, String condition) throws IOException {
+        assertEquals("ok", program.ask("way " + way));
+        Diagnosed diagnosed = Diagnosed.of(program, "org.h2.jdbc." + method, "--when", condition, "--slower-than", "15ms");
+        assertEquals(condition, diagnosed.json().path("condition").asText(), diagnosed::toString);
+        assertTrue(diagnosed.json().path("tree").path("slow_calls").asLong() > 0, diagnosed::toString);
     }
 
     /** A rule of the user's own has the same methods: its figures are those of the program, and it knows the texts of what was prepared before. */

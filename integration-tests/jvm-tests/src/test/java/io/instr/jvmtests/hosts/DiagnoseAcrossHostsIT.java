@@ -1,0 +1,179 @@
+package io.instr.jvmtests.hosts;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.instr.jvmtests.claims.LoadedBytes;
+import io.instr.jvmtests.diagnosis.Diagnosed;
+import io.instr.jvmtests.jvm.Awaiting;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Tag;
+
+/** A slow call whose time is spent in another JVM is one tree and one sentence. */
+@Tag("timed")
+class DiagnoseAcrossHostsIT {
+
+    private static final double MOST_DIFFERENCE = 0.05;
+    private static final String CLASSES = "shop.";
+    private static final String SERVLET = "jakarta.servlet.http.HttpServlet";
+
+    /** The bytecode of both JVMs. */
+    private record Loaded(LoadedBytes ofOrders, LoadedBytes ofStock) {
+
+        static Loaded atFreePorts() throws Exception {
+            return new Loaded(LoadedBytes.atFreePort(), LoadedBytes.atFreePort());
+        }
+
+        List<Map<String, String>> methods() {
+            return List.of(
+                    ofOrders.ofClasses(CLASSES).methods(),
+                    ofOrders.ofClasses("sun.net.www.http.HttpClient").methods(),
+                    ofOrders.ofClasses("jdk.internal.net.http.MultiExchange").methods(),
+                    ofStock.ofClasses(CLASSES).methods(),
+                    ofStock.ofClasses(SERVLET).methods());
+        }
+    }
+
+    /** By both clients: each order waits for one request, of which those for a rare item are slow. */
+    @EachJdk(having = "jdb")
+    void aSlowBranchInTheOtherJvmIsFound(Jdk jdk) throws Exception {
+        Loaded loaded = Loaded.atFreePorts();
+        try (TwoJvms both = start(jdk, loaded)) {
+            List<Map<String, String>> original = loaded.methods();
+            assertEquals("serving", both.orders().ask("serve"));
+            assertFound(both, "serveUrl", "ask", "getResponseCode", 0);
+            assertFound(both, "serveNet", "send", "send", 2);
+            both.awaitNoClaim();
+            assertEquals(original, loaded.methods(), "every body is the program's own again");
+            both.quit();
+        }
+    }
+
+    private static void assertFound(TwoJvms both, String method, String caller, String client, int at) {
+        String pid = String.valueOf(both.stock().pid());
+        Diagnosed diagnosed = Diagnosed.of(both.orders(), "shop.Orders." + method, "--slower-than", "20ms", "--with", pid);
+        List<Diagnosed.Step> steps = diagnosed.assertLeadsThrough(List.of(caller, client, "service", "find", "inWarehouse"), 0.8);
+        for (Diagnosed.Step step : steps) {
+            boolean isInStock = steps.indexOf(step) > 1;
+            assertEquals(isInStock ? pid : "", step.json().path("jvm").asText(), diagnosed::toString);
+        }
+        String sentence = diagnosed.json().path("sentence").asText();
+        String way = "(?s)\\d+ % of the slow calls of Orders." + method + " is .*\\." + client + " -> JVM " + pid + ": .*Stock.find -> Stock.inWarehouse.* -> park";
+        assertTrue(sentence.matches(way), sentence);
+        double[] served = numbers(both.orders().ask("served"));
+        double[] found = numbers(both.stock().ask("found"));
+        double expected = (found[0] - found[1]) / (served[at] - served[at + 1]);
+        Diagnosed.Step find = steps.get(3);
+        assertTrue(Math.abs(find.share() - expected) <= MOST_DIFFERENCE, () -> "%.3f, but %.3f by the programs themselves: %s".formatted(find.share(), expected, diagnosed));
+        // The slow requests of others are none of these.
+        JsonNode basement = child(find.json(), "inBasement");
+        assertEquals(0, basement.path("calls").asLong(), diagnosed::toString);
+        assertTrue(diagnosed.json().path("notices").toString().contains("requests that take longer than"), diagnosed::toString);
+    }
+
+    private static JsonNode child(JsonNode node, String name) {
+        for (JsonNode child : node.path("children")) {
+            if (child.path("method").asText().contains("." + name + "(")) {
+                return child;
+            }
+        }
+        return node.path("no such child");
+    }
+
+    private static double[] numbers(String line) {
+        return Arrays.stream(line.split(" ")).mapToDouble(Double::parseDouble).toArray();
+    }
+
+    /** The client is killed while both JVMs are changed for it. */
+    @EachJdk(having = "jdb", oldestAndNewest = true)
+    void nothingIsLeftInEitherJvmIfTheClientIsKilled(Jdk jdk) throws Exception {
+        Loaded loaded = Loaded.atFreePorts();
+        try (TwoJvms both = start(jdk, loaded)) {
+            List<Map<String, String>> original = loaded.methods();
+            assertEquals("serving", both.orders().ask("serve"));
+            // No request takes that long in the other JVM, so that nothing ends before the client does.
+            Process client = Diagnosed.start(both.orders(), "shop.Orders.serveUrl", "--slower-than", "20ms", "--with", String.valueOf(both.stock().pid()));
+            try {
+                Awaiting.await(() -> claims(both.stock()), claims -> claims.contains("baggage.instr = 'd"));
+                assertTrue(claims(both.orders()).contains("across hosts as d"), claims(both.orders()));
+            } finally {
+                client.destroyForcibly().waitFor();
+            }
+            both.awaitNoClaim();
+            Awaiting.await(loaded::methods, original::equals);
+            both.quit();
+        }
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void ofAJvmThatCannotBeFollowedTheReasonIsGivenWithTheAnswer(Jdk jdk) throws Exception {
+        try (TwoJvms both = TwoJvms.start(jdk, "", "")) {
+            both.orders().ask("serve");
+            assertNotice(both, notices -> notices.contains("`baggage-to` in [conditions]"));
+            assertRefusals(both);
+            both.quit();
+        }
+        try (TwoJvms both = TwoJvms.start(jdk, TwoJvms.TO_STOCK, "")) {
+            both.orders().ask("serve");
+            assertNotice(both, notices -> notices.contains("process " + both.stock().pid() + " is not part of the answer") && notices.contains("`baggage-from` in [conditions]"));
+            both.awaitNoClaim();
+            both.quit();
+        }
+    }
+
+    /** It believes the baggage of others only. */
+    @EachJdk(oldestAndNewest = true)
+    void aJvmThatGetsNoRequestOfTheContextDropsOut(Jdk jdk) throws Exception {
+        String fromOthers = TwoJvms.FROM_ORDERS.replace("127.0.0.*", "10.0.0.*");
+        try (TwoJvms both = TwoJvms.start(jdk, TwoJvms.TO_STOCK, fromOthers)) {
+            both.orders().ask("serve");
+            assertNotice(both, notices -> notices.contains("no request of the context came within") && notices.contains("does not name"));
+            both.awaitNoClaim();
+            both.quit();
+        }
+    }
+
+    private static void assertNotice(TwoJvms both, Predicate<String> isExpected) {
+        Diagnosed diagnosed = Diagnosed.of(both.orders(), "shop.Orders.serveUrl", "--slower-than", "20ms", "--with", String.valueOf(both.stock().pid()));
+        String notices = diagnosed.json().path("notices").toString();
+        assertTrue(isExpected.test(notices), diagnosed::toString);
+        assertTrue(diagnosed.json().path("sentence").asText().endsWith("HttpURLConnection.getResponseCode -> socket read"), diagnosed::toString);
+    }
+
+    /** Before anything is begun. */
+    private static void assertRefusals(TwoJvms both) {
+        String orders = String.valueOf(both.orders().pid());
+        String stock = String.valueOf(both.stock().pid());
+        List<List<String>> wrong = List.of(
+                List.of("is the one that is diagnosed", "--with", orders),
+                List.of("is named twice", "--with", stock, "--with", stock),
+                List.of("does not listen to instr", "--with", String.valueOf(ProcessHandle.current().pid())),
+                List.of("--with", "--with", stock, "--keep"));
+        for (List<String> of : wrong) {
+            List<String> options = new ArrayList<>(of.subList(1, of.size()));
+            long start = System.nanoTime();
+            Finished refused = Diagnosed.run(both.orders(), "shop.Orders.serveUrl", options.toArray(String[]::new));
+            assertTrue(refused.exitCode() != 0 && refused.stderr().contains(of.get(0)), refused.stderr());
+            assertTrue(System.nanoTime() - start < Duration.ofSeconds(5).toNanos(), refused.stderr());
+        }
+    }
+
+    private static String claims(Dialog program) {
+        return ControlSocket.ask(program, "{\"ask\":\"claims\"}");
+    }
+
+    private static TwoJvms start(Jdk jdk, Loaded loaded) throws Exception {
+        return TwoJvms.start(jdk, TwoJvms.TO_STOCK, TwoJvms.FROM_ORDERS, loaded.ofOrders().option(), loaded.ofStock().option());
+    }
+}

@@ -1,0 +1,98 @@
+package shop;
+
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.Collections;
+import java.util.Scanner;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.logging.LogManager;
+import org.apache.catalina.Context;
+import org.apache.catalina.startup.Tomcat;
+
+/** Answers requests for items, of which some take long, and measures itself how long. Its other answer is the header {@code baggage}. */
+public class Stock extends HttpServlet {
+    private static final Lengths RARE = new Lengths();
+    private static final Lengths USUAL = new Lengths();
+
+    public static void main(String[] work) throws Exception {
+        LogManager.getLogManager().reset();
+        Tomcat tomcat = new Tomcat();
+        tomcat.setBaseDir(work[0]);
+        tomcat.setPort(0);
+        Context context = tomcat.addContext("", work[0]);
+        Tomcat.addServlet(context, "shop", new Stock());
+        context.addServletMappingDecoded("/*", "shop");
+        tomcat.getConnector();
+        tomcat.start();
+        System.out.println("ready");
+        Scanner lines = new Scanner(System.in);
+        for (String line = lines.nextLine(); !line.equals("quit"); line = lines.nextLine()) {
+            System.out.println(line.equals("port") ? tomcat.getConnector().getLocalPort() : RARE + " " + USUAL);
+        }
+        tomcat.stop();
+        tomcat.destroy();
+    }
+
+    @Override
+    protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        if (request.getRequestURI().equals("/moved")) {
+            response.sendRedirect("http://localhost:" + request.getLocalPort() + "/baggage");
+            return;
+        }
+        String item = request.getParameter("item");
+        if (item == null) {
+            work();
+            response.getWriter().print(String.join("|", Collections.list(request.getHeaders("baggage"))));
+        } else {
+            response.getWriter().print(find(item));
+        }
+    }
+
+    public static void work() {}
+
+    static long find(String item) {
+        long start = System.nanoTime();
+        if (item.equals("rare")) inWarehouse();
+        if (item.equals("old")) inBasement();
+        if (item.equals("usual")) inShelf();
+        long end = System.nanoTime();
+        if (!item.equals("old")) (item.equals("rare") ? RARE : USUAL).add(end - start);
+        return end;
+    }
+
+    private static void inWarehouse() {
+        park(40_000_000);
+    }
+
+    private static void inBasement() {
+        park(70_000_000);
+    }
+
+    private static void inShelf() {
+        park(300_000);
+    }
+
+    private static void park(long nanos) {
+        long end = System.nanoTime() + nanos;
+        for (long left = nanos; left > 0; left = end - System.nanoTime()) LockSupport.parkNanos(left);
+    }
+
+    /** The mean of lengths in nanoseconds. */
+    static final class Lengths {
+        private final AtomicLong sum = new AtomicLong();
+        private final AtomicLong count = new AtomicLong();
+
+        void add(long nanos) {
+            sum.addAndGet(nanos);
+            count.incrementAndGet();
+        }
+
+        @Override
+        public String toString() {
+            return String.valueOf(sum.get() / Math.max(1, count.get()));
+        }
+    }
+}
