@@ -54,7 +54,7 @@ impl BaggageEntry {
             return None;
         }
         let present = header.unwrap_or_default();
-        // The same request is written once more if its connection was lost.
+        // The application passes on what it was sent inside the same context of another JVM.
         if present.split(',').any(|entry| entry.trim() == self.text) {
             return None;
         }
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(of(inside(&[&one]), None).as_deref(), Some("instr=one"));
         assert_eq!(of(inside(&[&one]), Some("tenant=7;x, a=b")).as_deref(), Some("instr=one,tenant=7;x, a=b"));
         assert_eq!(of(inside(&[&one, &two]), Some("a=b")).as_deref(), Some("instr=two,instr=one,a=b"));
-        assert_eq!(of(inside(&[&one]), Some("a=b, instr=one ")), None, "it is written once more");
+        assert_eq!(of(inside(&[&one]), Some("a=b, instr=one ")), None, "the application passes it on");
         assert_eq!(contexts.baggage(inside(&[&one]), "example.org", None), None);
         let figures = one.baggage().unwrap().figures();
         assert_eq!((figures.sent, figures.elsewhere, figures.too_long), (3, 1, 0));

@@ -260,8 +260,12 @@ impl Contexts {
 
     /// From now on threads that execute the methods are inside the context.
     pub(crate) fn arm(&self, context: &Arc<Context>) {
-        self.begin_sending(context);
-        self.state.lock().set_armed(context, true);
+        let state = &mut *self.state.lock();
+        // The session may have ended since it was made.
+        if state.open.get(&context.text).is_some_and(|open| open.context == *context) {
+            self.begin_sending(context);
+            state.set_armed(context, true);
+        }
     }
 
     /// Takes the context from one claim. Returns whether it was the last one: then no thread is inside the context from now on, and the steps are to be

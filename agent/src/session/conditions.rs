@@ -64,6 +64,7 @@ impl Session {
     /// The same, with the connections changed that are loaded now: they remember what the statements execute that they prepare.
     fn with_preparing(&self, probes: RequestedProbes) -> Result<RequestedProbes, String> {
         let mut names: Vec<Arc<[u8]>> = self.connections().into_iter().map(|(name, _)| name.into()).collect();
+        names.sort();
         names.dedup();
         if names.len() > MOST_CONNECTIONS {
             tracing::warn!(

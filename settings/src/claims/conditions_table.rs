@@ -1,5 +1,7 @@
 //! `[conditions]`: what conditions of claims and contexts may read (`--when`).
 
+use std::net::IpAddr;
+
 use instrument_core::config::texts;
 use instrument_core::declare_table;
 use instrument_core::rules::predicates::is_text_like;
@@ -29,7 +31,15 @@ impl ConditionsConfig {
     pub fn is_sent_to(&self, host: &str) -> bool {
         let plain = |text: &str| text.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
         let host = plain(host);
-        self.baggage_to.iter().any(|pattern| is_text_like(&plain(pattern), &host))
+        let is_address = host.parse::<IpAddr>().is_ok();
+        // `10.0.0.*` means addresses, and not the name `10.0.0.example`.
+        let may_be_meant = |pattern: &str| {
+            is_address || !pattern.bytes().all(|byte| b"0123456789.:*".contains(&byte)) || pattern == "*"
+        };
+        self.baggage_to
+            .iter()
+            .map(|pattern| plain(pattern))
+            .any(|pattern| may_be_meant(&pattern) && is_text_like(&pattern, &host))
     }
 }
 
@@ -39,12 +49,13 @@ mod tests {
 
     #[test]
     fn hosts_are_compared_without_case_and_brackets() {
-        let hosts = ["*.Internal", "127.0.0.1", "::1"];
+        let hosts = ["*.Internal", "127.0.0.1", "::1", "10.0.0.*"];
         let allowed = ConditionsConfig { baggage_to: hosts.map(str::to_owned).into(), ..ConditionsConfig::default() };
         let is_sent_to =
             ["stock.internal", "STOCK.internal", "[::1]", "127.0.0.1"].map(|host| allowed.is_sent_to(host));
         assert_eq!(is_sent_to, [true; 4]);
-        assert!(!["internal.example", "127.0.0.10", ""].iter().any(|host| allowed.is_sent_to(host)));
+        assert!(allowed.is_sent_to("10.0.0.7"));
+        assert!(!["internal.example", "127.0.0.10", "10.0.0.example", ""].iter().any(|host| allowed.is_sent_to(host)));
         assert!(!ConditionsConfig::default().is_sent_to("stock.internal"));
     }
 }

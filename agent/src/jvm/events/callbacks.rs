@@ -14,13 +14,15 @@ use super::event_listener::{
 use super::name_gate::NAME_GATE;
 use super::object_events;
 use crate::jvm::classes::loaded_classes::LoadedClass;
-use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::environment::{Jvmti, Phase, jvmti_call};
 use crate::jvm::error::JvmtiError;
 use crate::jvm::jni::{Jni, ObjectRef};
 
 /// Connects the listener; no event is delivered until it is switched on.
 pub(crate) fn install(jvmti: Jvmti, listener: &'static dyn JvmEvents) -> Result<(), JvmtiError> {
     set_listener(listener);
+    // An agent that is attached gets no VMInit.
+    set_surely_live(jvmti.phase() == Phase::Live);
     let mut callbacks = jvmti::jvmtiEventCallbacks::default();
     callbacks.VMInit = Some(vm_init);
     callbacks.VMDeath = Some(vm_death);

@@ -333,9 +333,11 @@ impl Run {
             let next = step.callee.as_ref().and_then(|callee| self.tree.call_of(node, &callee.key, step.offset));
             match next {
                 // How a driver executes a statement is not followed.
-                Some(next) if self.tree.level(next) < self.options.depth && !self.ends_in_statement(next) => {
-                    below = next;
+                Some(next) if self.ends_in_statement(next) => {
+                    self.want_text(next);
+                    return Ok(());
                 }
+                Some(next) if self.tree.level(next) < self.options.depth => below = next,
                 _ => return Ok(()),
             }
         }

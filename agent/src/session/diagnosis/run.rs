@@ -12,6 +12,7 @@ use super::Session;
 use super::slow_calls::{Asking, SlowCalls};
 use crate::call_sites::{self, Cell, CellSums, DiagnosisNumber, MethodKey};
 use crate::classes::hierarchy::ClassId;
+use crate::contexts;
 use crate::descent::{End, Fate, GoesOn, NodeAt, NodeOf, Stacks, Subject, Tree, result_of, short};
 use crate::jvm::{Jni, nanos_as_probe_length, probe_length_nanos, thread_cpu_time};
 use crate::monitor::learnt;
@@ -32,7 +33,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// Final figures are those of this number of slow calls, if they come within this time.
 const ENOUGH_CALLS: u64 = 20;
 const ENOUGH_TIME: Duration = Duration::from_secs(2);
-/// Calls that are shorter than this many times what measuring takes are not measured if there are so many that it would show.
+/// Calls that are shorter than this many times what measuring takes are not measured if that takes more than this part of the time, or of the root's slow calls.
 const LEAST_LENGTH: u64 = 10;
 const MEASURING_NANOS: u64 = 60;
 const MOST_PART: f64 = 0.02;
@@ -93,6 +94,10 @@ pub(super) struct Run {
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     pub(super) calls: Vec<NodeAt>,
+    /// The cells at which texts are noted.
+    pub(super) cells: FxHashSet<Cell>,
+    /// Calls up to now were measured without noting the texts of some of `calls`.
+    pub(super) has_new_calls: bool,
     /// The classes that are to tell texts, until they have been changed.
     pub(super) to_insert: FxHashSet<ClassId>,
     /// Those that have been.
@@ -291,7 +296,11 @@ impl Run {
     /// Takes figures if there are enough of them, and follows what they say. Returns whether all is known and measured together.
     fn look_at_figures(&mut self) -> bool {
         let root = self.sums(0);
-        self.leave_out_the_shortest();
+        if self.leave_out_the_shortest(&root) {
+            // What was measured up to now contains what measuring them took.
+            self.begin_round(false);
+            return false;
+        }
         if !self.is_enough(&root) {
             return false;
         }
@@ -388,7 +397,8 @@ impl Run {
         let to_measure = self.go_on(calls);
         let session = Arc::clone(&self.session);
         let _one_at_a_time = session.reloading.lock();
-        self.goes_on() && self.measure(&to_measure)
+        let is_any = self.goes_on() && self.measure(&to_measure);
+        std::mem::take(&mut self.statements.has_new_calls) || is_any
     }
 
     /// Where other methods run than those that were measured there, stacks may show them by now. If not, the descent ends there.
@@ -414,20 +424,25 @@ impl Run {
         aside.for_each(|cell: Cell| call_sites::of_process().watch(self.number, cell, false));
     }
 
-    /// Calls that are short and so frequent that measuring them would show are not measured any more.
-    fn leave_out_the_shortest(&mut self) {
-        let seconds = self.round.elapsed().as_secs_f64();
+    /// Calls that are short and so frequent that measuring them would show, in the figures or in what the program does besides, are not measured any more.
+    /// Returns whether there are any.
+    fn leave_out_the_shortest(&mut self, root: &CellSums) -> bool {
+        let slow_nanos = probe_length_nanos(root.slow.time) as f64;
+        let nanos = self.round.elapsed().as_nanos().max(100_000_000) as f64;
         let mut left_out = Vec::new();
         for (at, node) in self.tree.nodes().iter().enumerate() {
             let Some(cell) = node.cell.filter(|cell| *cell > 0 && node.fate == Fate::Open) else { continue };
             let CellSums { slow, fast } = self.sums(cell);
             let (calls, time) = (slow.calls + fast.calls, probe_length_nanos(slow.time + fast.time));
-            let part = calls as f64 * MEASURING_NANOS as f64 / 1e9 / seconds.max(0.1);
+            let part_of = |calls: u64, nanos: f64| calls as f64 * MEASURING_NANOS as f64 / nanos.max(1.0);
+            let of_slow_calls = if root.slow.calls < LEAST_CALLS { 0.0 } else { part_of(slow.calls, slow_nanos) };
+            let part = part_of(calls, nanos).max(of_slow_calls);
             let is_call = matches!(node.of, crate::descent::NodeOf::Call(_)) && self.tree.children(at).next().is_none();
             if is_call && part > MOST_PART && time / calls.max(1) < LEAST_LENGTH * MEASURING_NANOS {
                 left_out.push((at, cell));
             }
         }
+        let is_any = !left_out.is_empty();
         for (at, cell) in left_out {
             call_sites::of_process().watch(self.number, cell, false);
             self.tree.decide(at, Fate::LeftAside);
@@ -441,6 +456,7 @@ impl Run {
                 }
             }
         }
+        is_any
     }
 
     fn sums(&self, cell: Cell) -> CellSums {
@@ -454,6 +470,14 @@ impl Run {
         }
         let claim = self.session.instrumentation.claims.all().into_iter().find(|claim| claim.id == self.claim)?;
         let context = claim.context?;
+        let mut anchors = claim.probes.within.iter().enumerate();
+        let missing = anchors.find(|(at, _)| !contexts::of_process().is_anchored(&context, *at));
+        if let Some((_, method)) = missing {
+            return Some(format!(
+                "no loaded class has a method {}.{} with bytecode that can be changed (not abstract, not native): no call counts until there is one",
+                method.class, method.method
+            ));
+        }
         let conditions = context.steps().iter().filter_map(|step| context.condition(*step));
         let figures = conditions.map(|condition| condition.figures()).find(|figures| figures.held == 0);
         Some(match figures {

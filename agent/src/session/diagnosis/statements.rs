@@ -29,14 +29,22 @@ impl Run {
             return;
         }
         self.statements.calls.push(call);
-        let executed = match self.stacks.goes_on(&self.tree, call) {
-            GoesOn::Through(ways) => ways.first().and_then(|way| Some(way.first()?.method.key.clone())),
-            GoesOn::Unknown | GoesOn::Ends(_) => None,
+        let executed: Vec<MethodKey> = match self.stacks.goes_on(&self.tree, call) {
+            GoesOn::Through(ways) => ways.iter().filter_map(|way| Some(way.first()?.method.key.clone())).collect(),
+            GoesOn::Unknown | GoesOn::Ends(_) => Vec::new(),
         };
-        self.expect_statement(executed.as_ref());
-        if let Some(cell) = self.tree.get(call).and_then(|node| node.cell) {
-            call_sites::of_process().want_texts(self.number, cell);
-        }
+        executed.iter().for_each(|method| self.expect_statement(Some(method)));
+        self.expect_statement(None);
+        let is_new = self.want_text(call);
+        self.statements.has_new_calls |= is_new;
+    }
+
+    /// Has texts noted of what this call executes from now on. Returns whether they were not before.
+    pub(super) fn want_text(&mut self, call: NodeAt) -> bool {
+        let cell = self.tree.get(call).and_then(|node| node.cell);
+        let Some(cell) = cell.filter(|cell| self.statements.cells.insert(*cell)) else { return false };
+        call_sites::of_process().want_texts(self.number, cell);
+        true
     }
 
     /// Requests SQL texts with the next change of classes: a statement is executed, by this method if a stack has shown it. Where none has, whichever
@@ -117,7 +125,7 @@ impl Run {
         let silent = self.statements.calls.iter().find(is_silent).and_then(|call| self.tree.get(*call));
         if let Some(silent) = silent {
             let text = format!(
-                "the text of the statement executed by {} is not known: the classes of the driver could not be changed",
+                "the text of the statement executed by {} is not known: none of the classes of JDBC that were changed for it has reported one",
                 short(&silent.text)
             );
             self.notices.push(text);

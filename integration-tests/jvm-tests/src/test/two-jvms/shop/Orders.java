@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 public class Orders {
     private static final String OWN = "tenant=7;x=1,user=a%20b";
     private static final HttpClient CLIENT = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private static final HttpClient FOLLOWING = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).followRedirects(HttpClient.Redirect.ALWAYS).build();
     private static final ExecutorService POOL = Executors.newSingleThreadExecutor(task -> {
         Thread thread = new Thread(task);
         thread.setDaemon(true);
@@ -41,7 +42,10 @@ public class Orders {
             String[] words = line.split(" ");
             if (words[0].equals("walk")) System.out.println(walk(Integer.parseInt(words[1]), words[2]));
             if (words[0].equals("pooled")) System.out.println("found " + pooled(3) + " " + pooled(0));
-            if (words[0].equals("moved")) System.out.println("found " + order(0, "http://127.0.0.1:" + port + "/moved", null));
+            if (words[0].equals("moved")) {
+                String address = "http://127.0.0.1:" + port + "/moved";
+                System.out.println("found " + order(0, address, null) + " | " + order(5, address, null) + " | " + order(5, address, OWN));
+            }
             if (words[0].equals("served")) System.out.println(LENGTHS[0] + " " + LENGTHS[1] + " " + LENGTHS[2] + " " + LENGTHS[3]);
             if (words[0].equals("serve")) {
                 start(Orders::serveForEver);
@@ -86,7 +90,8 @@ public class Orders {
     }
 
     public static String request(int way, String address, String own) throws Exception {
-        return way < 3 ? byUrl(way, address, own) : byClient(way == 3, address, own);
+        if (way < 3) return byUrl(way, address, own);
+        return way == 5 ? byClient(FOLLOWING, true, address, own) : byClient(CLIENT, way == 3, address, own);
     }
 
     private static String byUrl(int way, String address, String own) throws IOException {
@@ -101,11 +106,11 @@ public class Orders {
         return new String(connection.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
 
-    private static String byClient(boolean waits, String address, String own) throws Exception {
+    private static String byClient(HttpClient client, boolean waits, String address, String own) throws Exception {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(address));
         if (own != null) request.header("Baggage", own);
-        if (waits) return CLIENT.send(request.build(), BodyHandlers.ofString()).body();
-        return CLIENT.sendAsync(request.build(), BodyHandlers.ofString()).join().body();
+        if (waits) return client.send(request.build(), BodyHandlers.ofString()).body();
+        return client.sendAsync(request.build(), BodyHandlers.ofString()).join().body();
     }
 
     private static void serveForEver() {
@@ -146,7 +151,7 @@ public class Orders {
 
     private static void send(String address) {
         try {
-            byClient(true, address, null);
+            byClient(CLIENT, true, address, null);
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }

@@ -5,6 +5,7 @@ import java.instr.Contexts;
 import java.instr.Handover;
 import java.instr.Target;
 import java.instr.Template;
+import java.net.http.HttpClient.Redirect;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpRequest;
 import jdk.internal.net.http.HttpRequestImpl;
@@ -179,7 +180,9 @@ final class ContextHandover {
         try {
             HttpRequestImpl sent = (HttpRequestImpl) Target.arg(1);
             String own = Baggage.joined(((HttpRequest) Target.arg(0)).headers().allValues("baggage"));
-            String header = Baggage.extended(own, sent.uri().getHost());
+            // The client takes headers of the application along to the host of a redirect, which may be one that is not named.
+            boolean isForOneHost = own == null || ((java.net.http.HttpClient) Target.arg(2)).followRedirects() == Redirect.NEVER;
+            String header = isForOneHost ? Baggage.extended(own, sent.uri().getHost()) : null;
             if (header != null && own == null) sent.setSystemHeader("baggage", header);
             if (header != null && own != null) {
                 HttpHeaders headers = HttpHeaders.of(Baggage.with(sent.headers().map(), header), Utils.ALLOWED_HEADERS);

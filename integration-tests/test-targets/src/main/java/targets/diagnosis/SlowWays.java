@@ -15,8 +15,9 @@ import java.util.zip.Deflater;
 /** Ways to take 27 ms. */
 public final class SlowWays {
 
-    static final String[] NAMES = {"park", "sleep", "busy", "lock", "native", "reflection", "lambda", "proxy", "executor", "execute"};
+    static final String[] NAMES = {"park", "sleep", "busy", "lock", "native", "reflection", "lambda", "proxy", "executor", "execute", "counting"};
     static final long NANOS = 27_000_000;
+    private static final int SHORT_CALLS = 100_000;
     private static final List<String> THREE = List.of("one", "two", "three");
     private static final Task TASK = (Task) Proxy.newProxyInstance(SlowWays.class.getClassLoader(), new Class<?>[] {Task.class},
             (proxy, method, arguments) -> handled((Long) arguments[0]));
@@ -24,6 +25,7 @@ public final class SlowWays {
     private static final ExecutorService POOL = Executors.newFixedThreadPool(TILLS.length, SlowWays::daemon);
     private static final byte[] NOISE = new byte[1 << 16];
     private static final Method WORK;
+    private static int mixed;
 
     static {
         new Random(1).nextBytes(NOISE);
@@ -48,6 +50,9 @@ public final class SlowWays {
                 break;
             case "execute":
                 executeOrder();
+                break;
+            case "counting":
+                sleepingAndCounting();
                 break;
             case "sleep":
                 sleeping();
@@ -96,6 +101,19 @@ public final class SlowWays {
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    /** The calls in its loop are so short that measuring them would take longer than they do. */
+    private static void sleepingAndCounting() {
+        sleeping();
+        for (int i = 0; i < SHORT_CALLS; i++) {
+            mixed = mix(mixed + i);
+        }
+    }
+
+    private static int mix(int bits) {
+        int mixing = bits ^ bits << 13;
+        return mixing ^ mixing >>> 17;
     }
 
     static void computing() {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.claims.LoadedBytes;
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Attachment;
 import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
@@ -78,6 +79,24 @@ class DiagnoseAcrossThreadsIT {
             Diagnosed diagnosed = Diagnosed.of(program, TARGET + ".serveThread", "--slower-than", "20ms", "--across-threads").assertQuickAndConclusive();
             List<Diagnosed.Step> steps = diagnosed.assertLeadsThrough(List.of("join", "of", "lookup", "park"), LEAST_SHARE);
             assertMeasured(program.ask("threads"), diagnosed, steps.get(2));
+            assertNothingIsLeft(program);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    /** That threads end is learnt from an event: threads that have ended take no part in the time, and keep no place. */
+    @EachJdk(having = "jcmd")
+    void threadsAreFollowedByAnAgentThatWasAttached(Jdk jdk) throws Exception {
+        try (Dialog program = Program.target(jdk, TARGET).talk(List.of(), directory)) {
+            assertEquals("ready", program.next());
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "attached", AgentConfig.of(NO_RULE)));
+            for (int time = 0; time < 2; time++) {
+                Diagnosed diagnosed = Diagnosed.of(program, TARGET + ".serveThread", "--slower-than", "20ms", "--across-threads").assertQuickAndConclusive();
+                List<Diagnosed.Step> steps = diagnosed.assertLeadsThrough(List.of("join", "of", "lookup", "park"), LEAST_SHARE);
+                assertMeasured(program.ask("threads"), diagnosed, steps.get(2));
+                assertTrue(!diagnosed.json().path("notices").toString().contains("too many threads"), diagnosed::toString);
+            }
             assertNothingIsLeft(program);
             program.send("quit");
             program.finish().assertExitCode(0);

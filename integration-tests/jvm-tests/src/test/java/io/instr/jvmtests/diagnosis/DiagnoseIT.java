@@ -126,6 +126,18 @@ class DiagnoseIT {
         }
     }
 
+    /** Measuring each of a hundred thousand calls of a nanosecond would make them the slow branch. */
+    @EachJdk(oldestAndNewest = true)
+    void measuringShortCallsDoesNotMakeThemTheSlowBranch(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            assertEquals("ok", running.program.ask("way counting"));
+            Diagnosed diagnosed = Diagnosed.of(running.program, "targets.diagnosis.SlowWays.slow", SLOW).assertQuickAndConclusive();
+            diagnosed.assertLeadsThrough(List.of("sleepingAndCounting", "sleeping", "sleep"), LEAST_SHARE);
+            assertTrue(diagnosed.json().path("notices").toString().contains("calls of SlowWays.mix are too short"), diagnosed::toString);
+            running.quit();
+        }
+    }
+
     /** The same service is slow in another branch in each of its two contexts. */
     @EachJdk(oldestAndNewest = true)
     void onlyCallsInsideTheContextCount(Jdk jdk) throws Exception {
