@@ -52,8 +52,9 @@ impl StandingFrame {
     pub(super) fn reason(&self) -> String {
         let StandingFrame { method, thread, percent } = self;
         let class = method.rsplit_once('.').map_or(method.as_str(), |(class, _)| class);
+        let part = if *percent < 1.0 { "less than 1".to_owned() } else { format!("{percent:.0}") };
         format!(
-            "{class} waits for its probes: {method} runs in a loop in thread {thread} ({percent:.0} % of the time), and HotSpot would \
+            "{class} waits for its probes: {method} runs in a loop in thread {thread} ({part} % of the time), and HotSpot would \
              interpret it from then on; start the application with the agent, or wait until the method returns"
         )
     }

@@ -6,13 +6,17 @@ use std::time::Duration;
 use anyhow::Result;
 use control::{Diagnosis, Removed, Request};
 
+use crate::failure::Failure;
 use crate::running_agent::OpenConnection;
 
 /// The agent disconnects clients that are silent for a second if others need their place.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
-/// What the thread has heard from the agent.
-pub(super) enum News {
+/// How agents begin the refusal of a method whose class is not loaded.
+const NO_CLASS: &str = "no loaded class is named ";
+
+/// An answer of the agent.
+pub(super) enum Answer {
     Seen(Box<Diagnosis>),
     /// The probes were removed as ordered.
     Removed,
@@ -26,7 +30,7 @@ pub(super) struct Remove;
 /// Both ends of the thread. The connection is closed with the process.
 pub(super) struct Conversation {
     pub(super) orders: Sender<Remove>,
-    pub(super) news: Receiver<News>,
+    pub(super) answers: Receiver<Answer>,
 }
 
 impl Conversation {
@@ -34,27 +38,32 @@ impl Conversation {
     pub(super) fn start(pid: u32, requests: Vec<Request>) -> Result<Conversation> {
         let agent = OpenConnection::to(pid)?;
         let (orders, received) = channel();
-        let (sender, news) = channel();
+        let (sender, answers) = channel();
         std::thread::Builder::new().name("agent".to_owned()).spawn(move || {
             let failed = talk(agent, &requests, &received, &sender).err();
             // Nobody listens any more if this process ends.
-            let _ = failed.map(|error| sender.send(News::Failed(error)));
+            let _ = failed.map(|error| sender.send(Answer::Failed(error)));
         })?;
-        Ok(Conversation { orders, news })
+        Ok(Conversation { orders, answers })
     }
 }
 
-fn talk(mut agent: OpenConnection, requests: &[Request], orders: &Receiver<Remove>, news: &Sender<News>) -> Result<()> {
+fn talk(
+    mut agent: OpenConnection,
+    requests: &[Request],
+    orders: &Receiver<Remove>,
+    answers: &Sender<Answer>,
+) -> Result<()> {
     let mut seen = begin(&mut agent, requests)?;
     loop {
         let (claim, is_final) = (seen.claim, seen.state.is_final());
-        if news.send(News::Seen(Box::new(seen))).is_err() || is_final {
+        if answers.send(Answer::Seen(Box::new(seen))).is_err() || is_final {
             return Ok(());
         }
         match orders.recv_timeout(BETWEEN_LOOKS) {
             Ok(Remove) => {
                 agent.ask::<Removed>(&Request::Remove { claim })?;
-                let _ = news.send(News::Removed);
+                let _ = answers.send(Answer::Removed);
                 return Ok(());
             }
             Err(RecvTimeoutError::Timeout) => seen = agent.ask(&Request::Diagnosis { claim })?,
@@ -64,13 +73,70 @@ fn talk(mut agent: OpenConnection, requests: &[Request], orders: &Receiver<Remov
 }
 
 fn begin(agent: &mut OpenConnection, requests: &[Request]) -> Result<Diagnosis> {
-    let mut refused = None;
+    let mut refused = Vec::new();
     for request in requests {
         match agent.ask(request) {
             Ok(begun) => return Ok(begun),
-            // Why the first one is refused says most.
-            Err(error) => _ = refused.get_or_insert(error),
+            Err(error) => refused.push(error),
         }
     }
-    Err(refused.unwrap_or_else(|| anyhow::anyhow!("nothing was asked")))
+    Err(why_refused(requests, refused))
+}
+
+/// Returns what says most of several errors: a class that is not loaded is not the one that is used.
+fn why_refused(requests: &[Request], mut refused: Vec<anyhow::Error>) -> anyhow::Error {
+    let is_about_loaded = |error: &anyhow::Error| !error.to_string().starts_with(NO_CLASS);
+    match refused.iter().position(is_about_loaded) {
+        Some(at) => refused.swap_remove(at),
+        None if refused.len() > 1 => {
+            let classes: Vec<&str> = requests.iter().filter_map(class_of).collect();
+            Failure::new(
+                format!("no loaded class is named {}", classes.join(" or ")),
+                "a servlet must have answered a request before; other servers cannot be followed",
+            )
+            .into()
+        }
+        None => refused.pop().unwrap_or_else(|| anyhow::anyhow!("nothing was asked")),
+    }
+}
+
+/// Returns the class whose method a request is about.
+fn class_of(request: &Request) -> Option<&str> {
+    let Request::Diagnose { method, .. } = request else { return None };
+    let name = method.split('(').next()?;
+    name.rsplit_once('.').map(|(class, _)| class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(method: &str) -> Request {
+        Request::Diagnose {
+            method: method.to_owned(),
+            loader: None,
+            within: None,
+            when: None,
+            slower_than_us: None,
+            across_threads: false,
+            depth: None,
+            report_only: false,
+            seconds: None,
+            while_connected: true,
+        }
+    }
+
+    #[test]
+    fn the_error_about_the_class_that_is_loaded_is_kept() {
+        let requests = [request("jakarta.S.service(jakarta.R, jakarta.A)"), request("javax.S.service(javax.R)")];
+        let why = |texts: &[&str], requests: &[Request]| {
+            let errors = texts.iter().map(|text| anyhow::anyhow!("{text}")).collect();
+            why_refused(requests, errors).to_string()
+        };
+        let (none, other) = ("no loaded class is named jakarta.S", "`baggage-from` is missing");
+        assert_eq!(why(&[none, other], &requests), other);
+        assert_eq!(why(&[other, none], &requests), other);
+        assert_eq!(why(&[none, none], &requests), "no loaded class is named jakarta.S or javax.S");
+        assert_eq!(why(&[none], &requests[..1]), none, "a single one says it best itself");
+    }
 }

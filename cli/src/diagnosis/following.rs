@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use control::{Diagnosis, DiagnosisState, Request};
 
-use super::conversation::{Conversation, News, Remove};
+use super::conversation::{Answer, Conversation, Remove};
 use super::display::{Display, print_result};
 use super::exit_code;
 use super::interruption::Interruption;
@@ -39,8 +39,8 @@ pub(crate) fn follow(pid: u32, request: &Request, manner: Manner, with: &[u32]) 
     let conversation = Conversation::start(pid, vec![request.clone()])?;
     let mut following = Following { pid, manner, conversation, display: Display::new(manner.json), last: None };
     loop {
-        match following.conversation.news.recv_timeout(BETWEEN_SIGNALS) {
-            Ok(News::Seen(seen)) => {
+        match following.conversation.answers.recv_timeout(BETWEEN_SIGNALS) {
+            Ok(Answer::Seen(seen)) => {
                 if following.look(*seen)? {
                     return match &following.last {
                         Some(found) if !with.is_empty() && found.sentence.is_some() => {
@@ -52,9 +52,9 @@ pub(crate) fn follow(pid: u32, request: &Request, manner: Manner, with: &[u32]) 
                     };
                 }
             }
-            Ok(News::Failed(error)) => return following.lost(error),
+            Ok(Answer::Failed(error)) => return following.lost(error),
             // Nothing was ordered, so this is the end of the thread.
-            Ok(News::Removed) | Err(RecvTimeoutError::Disconnected) => return following.done(),
+            Ok(Answer::Removed) | Err(RecvTimeoutError::Disconnected) => return following.done(),
             Err(RecvTimeoutError::Timeout) => {}
         }
         if let Some(code) = interruption.code() {
@@ -106,8 +106,9 @@ impl Following {
     fn done_together(&mut self, together: &Together) -> Result<ExitCode> {
         self.display.clear()?;
         print_result(&together.found, self.manner.json)?;
-        if !together.is_removed {
-            self.say(NOT_CONFIRMED);
+        if !together.unconfirmed.is_empty() {
+            let pids: Vec<String> = together.unconfirmed.iter().map(u32::to_string).collect();
+            self.say(&format!("process {}: {NOT_CONFIRMED}", pids.join(", ")));
         }
         Ok(together.interrupted.map_or(ExitCode::SUCCESS, ExitCode::from))
     }
@@ -157,10 +158,10 @@ impl Following {
         // A thread that has ended has nothing left to remove.
         let _ = self.conversation.orders.send(Remove);
         loop {
-            match self.conversation.news.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(News::Seen(seen)) => self.last = Some(*seen),
-                Ok(News::Removed) | Err(RecvTimeoutError::Disconnected) => return "removed",
-                Ok(News::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
+            match self.conversation.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Answer::Seen(seen)) => self.last = Some(*seen),
+                Ok(Answer::Removed) | Err(RecvTimeoutError::Disconnected) => return "removed",
+                Ok(Answer::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
                     return NOT_CONFIRMED;
                 }
             }

@@ -1,5 +1,7 @@
 //! The call of a diagnosed method's tree that waits for the answer of another JVM, and what is to be asked of both.
 
+use std::time::Duration;
+
 use control::{Diagnosis, DiagnosisNode, NodeKind, Request};
 use instrument_core::level::Level;
 use trace::report::{class_and_method, duration};
@@ -10,8 +12,9 @@ const CLIENTS: [&str; 5] = [
     "java.net.URLConnection.",
     "javax.net.ssl.HttpsURLConnection.",
     "java.net.URL.",
-    "java.net.http.HttpClient.",
+    NEW_CLIENT,
 ];
+const NEW_CLIENT: &str = "java.net.http.HttpClient.";
 /// What calls wait for that read the answer of a request, or wait for the thread that does.
 const WAITS: [&str; 2] = ["socket read", "result of another thread"];
 /// Where servlets get a request; the first that the other JVM has loaded.
@@ -22,6 +25,10 @@ const SERVICES: [&str; 2] = [
 
 /// The context ends after this time at the latest, in seconds, as diagnoses do.
 const LONGEST: u64 = 600;
+/// Of a stated time, other JVMs get at least this much, in seconds.
+const LEAST: u64 = 5;
+/// The context ends so much later than the diagnoses that need it, in seconds.
+const LATER: u64 = 5;
 
 /// A call that waits for the answer of a request.
 #[derive(Debug, Clone)]
@@ -34,22 +41,27 @@ pub(super) struct HttpCall {
     slower_than_us: u64,
     /// ... and why.
     pub(super) reason: String,
+    /// The class of the JDK that writes its request; `None` if the call is not of one of the JDK's clients.
+    pub(super) writer: Option<&'static str>,
 }
 
 impl HttpCall {
-    /// Returns the call that explains most of those that wait for an answer; `None` if the answer has none.
+    /// Returns the call that explains most of those of the JDK's clients of HTTP, or else of those that wait for what may be an answer; `None` if there is none.
     pub(super) fn of(diagnosis: &Diagnosis) -> Option<HttpCall> {
         let share = |at: &usize| diagnosis.nodes.get(*at).and_then(|node| node.share).unwrap_or(0.0);
-        let calls = diagnosis.nodes.iter().enumerate().filter(|(_, node)| waits_for_answer(node)).map(|(at, _)| at);
-        let at = calls.max_by(|one, other| share(one).total_cmp(&share(other)))?;
+        let most = |is_meant: fn(&DiagnosisNode) -> bool| {
+            let calls = diagnosis.nodes.iter().enumerate().filter(|(_, node)| is_end(node) && is_meant(node));
+            calls.map(|(at, _)| at).max_by(|one, other| share(one).total_cmp(&share(other)))
+        };
+        let at = most(is_of_client).or_else(|| most(may_wait_for_answer))?;
         let node = diagnosis.nodes.get(at)?;
         let (slower_than_us, reason) = limit(node)?;
-        Some(HttpCall { at, within: methods_around(diagnosis, node), slower_than_us, reason })
+        Some(HttpCall { at, within: methods_around(diagnosis, node), slower_than_us, reason, writer: writer(node) })
     }
 
     /// Returns the request for the context in the JVM that was diagnosed by this one: requests that are sent inside it carry this name.
-    pub(super) fn context_request(&self, diagnosed: &Request, name: &str) -> Option<Request> {
-        let Request::Diagnose { method, within, when, across_threads, seconds, .. } = diagnosed else { return None };
+    pub(super) fn context_request(&self, diagnosed: &Request, name: &str, took: Duration) -> Option<Request> {
+        let Request::Diagnose { method, within, when, across_threads, .. } = diagnosed else { return None };
         let around = within.iter().map(|around| format!("{around} > ")).collect::<String>();
         Some(Request::Probe {
             // A claim names methods that record; at this level they do not.
@@ -61,7 +73,7 @@ impl HttpCall {
             when: when.clone(),
             across_threads: *across_threads,
             across_hosts: Some(name.to_owned()),
-            seconds: seconds.or(Some(LONGEST)),
+            seconds: Some(seconds_left(diagnosed, took).unwrap_or(LONGEST) + LATER),
             calls: None,
             cycles: None,
             healthy_seconds: None,
@@ -73,8 +85,8 @@ impl HttpCall {
     }
 
     /// Returns the requests of which one diagnoses what answers requests with this name.
-    pub(super) fn peer_requests(&self, diagnosed: &Request, name: &str) -> Vec<Request> {
-        let Request::Diagnose { across_threads, seconds, .. } = diagnosed else { return Vec::new() };
+    pub(super) fn peer_requests(&self, diagnosed: &Request, name: &str, took: Duration) -> Vec<Request> {
+        let Request::Diagnose { across_threads, .. } = diagnosed else { return Vec::new() };
         let request = |service: &&str| Request::Diagnose {
             method: (*service).to_owned(),
             loader: None,
@@ -84,17 +96,36 @@ impl HttpCall {
             across_threads: *across_threads,
             depth: None,
             report_only: false,
-            seconds: *seconds,
+            seconds: seconds_left(diagnosed, took),
             while_connected: true,
         };
         SERVICES.iter().map(request).collect()
     }
 }
 
-fn waits_for_answer(node: &DiagnosisNode) -> bool {
-    let is_end = node.followed && node.kind == NodeKind::Waiting;
-    let waits = |reason: &String| WAITS.iter().any(|wait| reason.starts_with(wait));
-    is_end && (CLIENTS.iter().any(|client| node.method.starts_with(client)) || node.reason.as_ref().is_some_and(waits))
+/// Returns what is left of the time that the user has stated.
+fn seconds_left(diagnosed: &Request, took: Duration) -> Option<u64> {
+    let Request::Diagnose { seconds, .. } = diagnosed else { return None };
+    seconds.map(|seconds| seconds.saturating_sub(took.as_secs()).max(LEAST))
+}
+
+fn is_end(node: &DiagnosisNode) -> bool {
+    node.followed && node.kind == NodeKind::Waiting
+}
+
+fn is_of_client(node: &DiagnosisNode) -> bool {
+    CLIENTS.iter().any(|client| node.method.starts_with(client))
+}
+
+/// Returns the class that is changed so that requests of this client carry a context.
+fn writer(node: &DiagnosisNode) -> Option<&'static str> {
+    let is_new = node.method.starts_with(NEW_CLIENT);
+    let name = if is_new { "jdk.internal.net.http.MultiExchange" } else { "sun.net.www.http.HttpClient" };
+    is_of_client(node).then_some(name)
+}
+
+fn may_wait_for_answer(node: &DiagnosisNode) -> bool {
+    node.reason.as_ref().is_some_and(|reason| WAITS.iter().any(|wait| reason.starts_with(wait)))
 }
 
 /// Returns from which length on requests are slow, in microseconds, and why.
@@ -219,11 +250,38 @@ mod tests {
     }
 
     #[test]
-    fn both_jvms_are_asked_for_the_same_name() {
-        let read =
-            node(Some(1), "java.net.http.HttpClient.send(..)", NodeKind::Waiting, Some("result of another thread"));
+    fn calls_of_a_client_go_before_other_waits() {
+        let client = DiagnosisNode {
+            share: Some(0.2),
+            ..node(Some(1), "java.net.http.HttpClient.send(..)", NodeKind::Waiting, None)
+        };
+        let mut both = diagnosis(node(Some(1), "java.util.concurrent.Future.get()", NodeKind::Waiting, Some(WAITS[1])));
+        let other = HttpCall::of(&both).unwrap();
+        assert_eq!((other.at, other.writer), (2, None));
+        both.nodes.push(client);
+        let call = HttpCall::of(&both).unwrap();
+        assert_eq!((call.at, call.writer), (3, Some("jdk.internal.net.http.MultiExchange")));
+    }
+
+    #[test]
+    fn other_jvms_get_what_is_left_of_the_time() {
+        let read = node(Some(1), "java.net.URL.openStream()", NodeKind::Waiting, Some("socket read"));
         let call = HttpCall::of(&diagnosis(read)).unwrap();
-        let diagnosed = Request::Diagnose {
+        let mut diagnosed = diagnosed();
+        for (stated, took, left) in [(Some(60), 20, Some(40)), (Some(60), 58, Some(5)), (None, 20, None)] {
+            if let Request::Diagnose { seconds, .. } = &mut diagnosed {
+                *seconds = stated;
+            }
+            let took = Duration::from_secs(took);
+            let peer = serde_json::to_value(call.peer_requests(&diagnosed, "d1", took).first()).unwrap();
+            let context = serde_json::to_value(call.context_request(&diagnosed, "d1", took)).unwrap();
+            assert_eq!(peer["seconds"].as_u64(), left);
+            assert_eq!(context["seconds"].as_u64(), Some(left.unwrap_or(LONGEST) + LATER), "peers end first");
+        }
+    }
+
+    fn diagnosed() -> Request {
+        Request::Diagnose {
             method: "a.A.a(int)".to_owned(),
             loader: None,
             within: Some("x.Y.z".to_owned()),
@@ -234,15 +292,23 @@ mod tests {
             report_only: false,
             seconds: None,
             while_connected: true,
-        };
-        let context = serde_json::to_value(call.context_request(&diagnosed, "d1")).unwrap();
+        }
+    }
+
+    #[test]
+    fn both_jvms_are_asked_for_the_same_name() {
+        let read =
+            node(Some(1), "java.net.http.HttpClient.send(..)", NodeKind::Waiting, Some("result of another thread"));
+        let call = HttpCall::of(&diagnosis(read)).unwrap();
+        let diagnosed = diagnosed();
+        let context = serde_json::to_value(call.context_request(&diagnosed, "d1", Duration::ZERO)).unwrap();
         assert_eq!(context["within"], "x.Y.z > a.A.a > a.B$C.b");
         assert_eq!(
             (&context["methods"], &context["across_hosts"], &context["when"]),
             (&"a.A.a".into(), &"d1".into(), &"arg.0 = 1".into())
         );
-        assert!(context["while_connected"] == true && context["level"] == "off" && context["seconds"] == 600);
-        let peers = call.peer_requests(&diagnosed, "d1");
+        assert!(context["while_connected"] == true && context["level"] == "off" && context["seconds"] == 605);
+        let peers = call.peer_requests(&diagnosed, "d1", Duration::ZERO);
         let peer = serde_json::to_value(peers.first()).unwrap();
         assert_eq!((peers.len(), &peer["when"]), (2, &"baggage.instr = 'd1'".into()));
         assert!(peer["while_connected"] == true && peer["slower_than_us"] == 22_500);

@@ -7,18 +7,22 @@ use trace::{Diagnosis, DiagnosisCost, DiagnosisNode};
 pub(super) struct Answering {
     pub(super) pid: u32,
     pub(super) found: Diagnosis,
+    /// The part of the requests with the context that it answers.
+    pub(super) part: f64,
 }
 
 /// What the sentence of a diagnosis has after its subject.
 const SUBJECT_END: &str = " is ";
 /// A JVM is named in the sentence if it explains so much of the call.
 const LEAST_NAMED: f64 = 0.1;
+/// A notice says that time is spent outside of the JVMs if they explain less of the call.
+const NEARLY_ALL: f64 = 0.8;
 
 /// Returns the first diagnosis with what was found below its call that waits for answers.
 pub(super) fn joined(first: &Diagnosis, call: usize, answering: &[Answering]) -> Diagnosis {
     let mut all = first.clone();
     let Some(of_call) = first.nodes.get(call) else { return all };
-    let shares = shares(of_call, answering);
+    let shares = shares(first, of_call, answering);
     for (of, share) in answering.iter().zip(&shares) {
         let offset = all.nodes.len();
         let below = of.found.nodes.iter().map(|node| DiagnosisNode {
@@ -37,27 +41,82 @@ pub(super) fn joined(first: &Diagnosis, call: usize, answering: &[Answering]) ->
         let beside = |explained: f64| (explained - of_call.share.unwrap_or(0.0)).max(0.0);
         all.explained = first.explained.map(|before| beside(before) + explained);
         all.sentence = first.sentence.as_deref().map(|sentence| with_ways(sentence, of_call, answering, &shares));
+        all.notices.extend(elsewhere(of_call, &shares));
     }
     all
 }
 
-/// What each JVM explains of the slow calls of the first method: as much of the call's share as its requests make of the time by which the call takes longer.
-/// Figures of different JVMs are of different calls, so means are compared.
-fn shares(call: &DiagnosisNode, answering: &[Answering]) -> Vec<f64> {
-    let additional = |of: &Answering| of.found.nodes.first().and_then(additional_nanos).unwrap_or(0.0);
-    let times: Vec<f64> = answering.iter().map(|of| additional(of) * of.found.slow as f64).collect();
-    let (time, requests) = (times.iter().sum::<f64>(), answering.iter().map(|of| of.found.slow).sum::<u64>());
-    let Some(of_call) = additional_nanos(call).filter(|nanos| *nanos > 0.0) else { return vec![0.0; times.len()] };
-    let part = if requests > 0 { (time / requests as f64 / of_call).min(1.0) } else { 0.0 };
-    let share = call.share.unwrap_or(0.0) * part;
-    times.iter().map(|of| if time > 0.0 { share * of / time } else { 0.0 }).collect()
+/// What each JVM explains of the slow calls of the first method: as much of the call's share as its additional time makes of that of the call, both per
+/// request. Figures of different JVMs are of different calls, so means over all requests are compared: those of slow requests only would take no notice of
+/// slow calls whose request was fast there.
+fn shares(first: &Diagnosis, call: &DiagnosisNode, answering: &[Answering]) -> Vec<f64> {
+    let of_call = Means::of(call).map_or(0.0, |means| means.additional(slow_part_of_call(first, call), means.fast));
+    if of_call <= 0.0 {
+        return vec![0.0; answering.len()];
+    }
+    // If no request of fast calls is known, what is explained is the whole time of the call.
+    let is_whole = Means::of(call).is_some_and(|means| means.fast.is_none());
+    let by_jvm: Vec<f64> = answering.iter().map(|of| additional_per_request(of, is_whole)).collect();
+    let whole = of_call.max(by_jvm.iter().sum());
+    by_jvm.iter().map(|nanos| call.share.unwrap_or(0.0) * nanos / whole).collect()
 }
 
-/// By how much a call takes longer on average if it is within slow calls; the whole time if there are no others.
-fn additional_nanos(node: &DiagnosisNode) -> Option<f64> {
-    let (calls, slow_calls, total, slow) = (node.calls?, node.slow_calls?, node.total_nanos?, node.slow_nanos?);
-    let mean = |nanos: u64, calls: u64| if calls > 0 { nanos as f64 / calls as f64 } else { 0.0 };
-    Some(mean(slow, slow_calls) - mean(total.saturating_sub(slow), calls.saturating_sub(slow_calls)))
+/// How much longer a request takes on average because some are slow in this JVM; requests that others answer count with nothing.
+fn additional_per_request(of: &Answering, is_whole: bool) -> f64 {
+    let Some(means) = of.found.nodes.first().and_then(Means::of) else { return 0.0 };
+    let slow_part = part(of.found.slow, of.found.calls);
+    of.part * means.additional(slow_part, means.fast.filter(|_| !is_whole)).max(0.0)
+}
+
+/// The part of the call's requests that are within slow calls of the first method. The whole diagnosis has seen more calls than were measured on all levels,
+/// but not all of them with a limit if that was learnt.
+fn slow_part_of_call(first: &Diagnosis, call: &DiagnosisNode) -> f64 {
+    let of_whole = || {
+        let root = first.nodes.first().filter(|_| !first.learnt)?;
+        let fast = |node: &DiagnosisNode| Some(node.calls?.saturating_sub(node.slow_calls?));
+        let in_slow = first.slow as f64 * part(call.slow_calls?, root.slow_calls?);
+        let in_fast = first.calls.saturating_sub(first.slow) as f64 * part(fast(call)?, fast(root)?);
+        (in_slow > 0.0).then(|| in_slow / (in_slow + in_fast))
+    };
+    of_whole().unwrap_or_else(|| part(call.slow_calls.unwrap_or(0), call.calls.unwrap_or(0)))
+}
+
+fn part(some: u64, all: u64) -> f64 {
+    if all > 0 { some as f64 / all as f64 } else { 0.0 }
+}
+
+/// The mean times of a node's calls within slow calls of the method and within fast ones, in nanoseconds; `None` if there were none.
+struct Means {
+    slow: f64,
+    fast: Option<f64>,
+}
+
+impl Means {
+    fn of(node: &DiagnosisNode) -> Option<Means> {
+        let (calls, slow_calls, total, slow) = (node.calls?, node.slow_calls?, node.total_nanos?, node.slow_nanos?);
+        let mean = |nanos: u64, calls: u64| (calls > 0).then(|| nanos as f64 / calls as f64);
+        let fast = mean(total.saturating_sub(slow), calls.saturating_sub(slow_calls));
+        Some(Means { slow: mean(slow, slow_calls)?, fast })
+    }
+
+    /// By how much the mean of all calls is longer than this time; by the whole time if there is none.
+    fn additional(&self, slow_part: f64, than: Option<f64>) -> f64 {
+        let all = slow_part * self.slow + (1.0 - slow_part) * self.fast.unwrap_or(0.0);
+        all - than.unwrap_or(0.0)
+    }
+}
+
+/// Says that a part of the call's time is not in these JVMs.
+fn elsewhere(call: &DiagnosisNode, shares: &[f64]) -> Option<String> {
+    let (of_call, inside) = (call.share?, shares.iter().sum::<f64>());
+    let is_much = of_call > 0.0 && inside < of_call * NEARLY_ALL;
+    is_much.then(|| {
+        format!(
+            "{:.0} % of what makes the calls slow is time of {} that no other JVM has explained: the network, a server that `--with` does not name, or waiting there before a servlet gets the request",
+            (of_call - inside) * 100.0,
+            class_and_method(&call.method)
+        )
+    })
 }
 
 /// Returns the sentence with the ways within the other JVMs in place of what the call waits for.
@@ -68,8 +127,9 @@ fn with_ways(sentence: &str, call: &DiagnosisNode, answering: &[Answering], shar
         None => return sentence.to_owned(),
     };
     let least = call.share.unwrap_or(0.0) * LEAST_NAMED;
-    let ways: Vec<String> =
-        answering.iter().zip(shares).filter(|(_, share)| **share >= least).filter_map(|(of, _)| way(of)).collect();
+    let is_named = |(of, share): &(&Answering, &f64)| **share >= least && way(of).is_some();
+    let named: Vec<(&Answering, &f64)> = answering.iter().zip(shares).filter(is_named).collect();
+    let ways: Vec<String> = named.iter().filter_map(|(of, _)| way(of)).collect();
     if ways.is_empty() {
         return sentence.to_owned();
     }
@@ -79,7 +139,7 @@ fn with_ways(sentence: &str, call: &DiagnosisNode, answering: &[Answering], shar
     let whole = format!("{before} -> {}{others}", ways.join(" and "));
     // The first percentage is that of the branch named first: what its end explains.
     let is_first = !before.contains("; ");
-    let explained = answering.iter().zip(shares).map(|(of, share)| share * most_explained(&of.found)).sum::<f64>();
+    let explained = named.iter().map(|(of, share)| **share * most_explained(&of.found)).sum::<f64>();
     match whole.split_once(" % ").filter(|_| is_first) {
         Some((_, rest)) => format!("{:.0} % {rest}", explained * 100.0),
         None => whole,
@@ -137,22 +197,31 @@ mod tests {
             node(Some(1), "java.net.HttpURLConnection.getResponseCode()", 42, 2, 0.9),
         ];
         let sentence = "90 % of the slow calls of A.a is B.b -> HttpURLConnection.getResponseCode -> socket read; 10 % is X.x -> sleep";
-        Diagnosis { slow: 10, nodes, explained: Some(1.0), sentence: Some(sentence.to_owned()), ..Diagnosis::default() }
+        Diagnosis {
+            calls: 30,
+            slow: 10,
+            nodes,
+            explained: Some(1.0),
+            sentence: Some(sentence.to_owned()),
+            ..Diagnosis::default()
+        }
     }
 
-    fn answering(pid: u32, slow: u64) -> Answering {
+    /// It answers this part of the requests, of which so many of 30 are slow.
+    fn answering(pid: u32, slow: u64, part: f64) -> Answering {
         let nodes = vec![
             node(None, "jakarta.servlet.http.HttpServlet.service(..)", 38, 2, 1.0),
             DiagnosisNode { level: 1, ..node(Some(0), "s.Stock.find()", 37, 1, 0.95) },
         ];
         let sentence = "95 % of the slow calls of HttpServlet.service under baggage.instr = 'd1' is Stock.find -> sleep; 5 % is x (there were no fast calls to compare with)";
         let (sentence, explained) = (Some(sentence.to_owned()), Some(0.95));
-        Answering { pid, found: Diagnosis { slow, nodes, explained, sentence, ..Diagnosis::default() } }
+        let found = Diagnosis { calls: 30, slow, nodes, explained, sentence, ..Diagnosis::default() };
+        Answering { pid, found, part }
     }
 
     #[test]
     fn the_other_tree_is_below_the_call_with_shares_of_the_first_root() {
-        let all = joined(&first(), 2, &[answering(7, 10)]);
+        let all = joined(&first(), 2, &[answering(7, 10, 1.0)]);
         let of: Vec<_> = all.nodes.iter().skip(3).map(|node| (node.parent, node.level, node.jvm)).collect();
         assert_eq!(of, [(Some(2), 1, Some(7)), (Some(3), 2, Some(7))]);
         // 36 of the 40 ms by which the call takes longer.
@@ -165,19 +234,90 @@ mod tests {
         );
     }
 
+    fn roots(all: &Diagnosis, call: usize) -> Vec<f64> {
+        all.nodes.iter().filter(|node| node.parent == Some(call)).filter_map(|node| node.share).collect()
+    }
+
+    fn assert_near(found: &[f64], expected: &[f64]) {
+        let is_near = |(one, other): (&f64, &f64)| (one - other).abs() < 1e-9;
+        assert!(found.len() == expected.len() && found.iter().zip(expected).all(is_near), "{found:?}, {expected:?}");
+    }
+
+    #[test]
+    fn slow_calls_whose_request_is_fast_in_the_other_jvm_are_not_explained_by_it() {
+        // In half of the slow calls it is the network.
+        let mut first = first();
+        first.nodes[2].share = Some(1.0);
+        let all = joined(&first, 2, &[answering(7, 5, 1.0)]);
+        assert_near(&roots(&all, 2), &[0.45]);
+        let notice = "55 % of what makes the calls slow is time of HttpURLConnection.getResponseCode";
+        assert!(all.notices.iter().any(|of| of.starts_with(notice)), "{:?}", all.notices);
+        let whole = joined(&first, 2, &[answering(7, 10, 1.0)]);
+        assert!(whole.notices.is_empty(), "{:?}", whole.notices);
+    }
+
+    #[test]
+    fn a_jvm_that_was_not_named_keeps_its_part() {
+        // Of ten requests, half go to each. One is slow in one JVM, by 900 ms, and one in the other, by 100 ms.
+        let call = DiagnosisNode {
+            calls: Some(10),
+            slow_calls: Some(2),
+            total_nanos: Some(1_020_000_000),
+            slow_nanos: Some(1_004_000_000),
+            ..node(None, "java.net.HttpURLConnection.getResponseCode()", 0, 0, 1.0)
+        };
+        let first = Diagnosis { calls: 10, slow: 2, nodes: vec![call], ..Diagnosis::default() };
+        let mut named = answering(7, 6, 0.5);
+        named.found.nodes[0] = node(None, "jakarta.servlet.http.HttpServlet.service(..)", 101, 1, 1.0);
+        assert_near(&roots(&joined(&first, 0, &[named]), 0), &[0.1]);
+    }
+
+    #[test]
+    fn without_fast_calls_the_whole_time_of_requests_counts() {
+        let mut first = first();
+        first.nodes.iter_mut().for_each(|node| {
+            (node.calls, node.total_nanos) = (node.slow_calls, node.slow_nanos);
+        });
+        (first.calls, first.nodes[2].slow_nanos) = (10, Some(280_000_000));
+        // Of 28 ms, ten of 38 ms and twenty of 2 ms: 14 ms.
+        assert_near(&roots(&joined(&first, 2, &[answering(7, 10, 1.0)]), 2), &[0.45]);
+    }
+
+    #[test]
+    fn the_requests_of_a_call_in_slow_calls_are_those_of_the_whole_diagnosis() {
+        let mut first = first();
+        (first.calls, first.slow) = (200, 50);
+        assert_near(&[slow_part_of_call(&first, &first.nodes[2])], &[0.25]);
+        first.learnt = true;
+        assert_near(&[slow_part_of_call(&first, &first.nodes[2])], &[1.0 / 3.0]);
+    }
+
     #[test]
     fn several_jvms_divide_what_the_call_explains() {
-        let all = joined(&first(), 2, &[answering(7, 30), answering(8, 10)]);
-        let roots: Vec<f64> =
-            all.nodes.iter().filter(|node| node.parent == Some(2)).filter_map(|node| node.share).collect();
-        assert!((roots[0] - 0.81 * 0.75).abs() < 1e-9 && (roots[1] - 0.81 * 0.25).abs() < 1e-9, "{roots:?}");
+        let all = joined(&first(), 2, &[answering(7, 10, 0.75), answering(8, 10, 0.25)]);
+        assert_near(&roots(&all, 2), &[0.81 * 0.75, 0.81 * 0.25]);
         let sentence = all.sentence.unwrap();
         assert!(sentence.contains("JVM 7: Stock.find -> sleep and JVM 8: Stock.find -> sleep; 10 %"), "{sentence}");
+        // More than the call itself is not explained.
+        let too_much = joined(&first(), 2, &[answering(7, 30, 0.75), answering(8, 30, 0.25)]);
+        assert_near(&roots(&too_much, 2), &[0.9 * 0.75, 0.9 * 0.25]);
+    }
+
+    #[test]
+    fn the_percentage_is_that_of_the_jvms_that_the_sentence_names() {
+        let mut without_a_way = answering(8, 10, 0.5);
+        without_a_way.found.sentence = None;
+        let all = joined(&first(), 2, &[answering(7, 10, 0.5), without_a_way]);
+        let sentence = all.sentence.unwrap();
+        assert!(sentence.starts_with("38 % of") && !sentence.contains("JVM 8"), "{sentence}");
+        let little = joined(&first(), 2, &[answering(7, 10, 0.92), answering(8, 10, 0.08)]);
+        let sentence = little.sentence.unwrap();
+        assert!(sentence.starts_with("71 % of") && !sentence.contains("JVM 8"), "{sentence}");
     }
 
     #[test]
     fn without_a_result_the_first_answer_stays() {
-        let nothing = Answering { pid: 7, found: Diagnosis::default() };
+        let nothing = Answering { pid: 7, found: Diagnosis::default(), part: 1.0 };
         let all = joined(&first(), 2, &[nothing]);
         assert_eq!((all.sentence, all.explained), (first().sentence, Some(1.0)));
     }

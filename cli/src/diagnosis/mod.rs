@@ -1,7 +1,7 @@
 //! `instr diagnose`: a diagnosis is started, followed until it is done or the user has seen enough, and shown.
 //!
 //! With `--with` it goes on in other JVMs (`peers`), below the call that waits for their answer (`http_call`): requests carry the context there
-//! (`carried_context`), and the trees are shown as one (`joined`).
+//! (`carried_context`), and the trees are shown as one (`joined`), by the part of the requests that each JVM answers (`requests`).
 
 mod carried_context;
 mod conversation;
@@ -11,6 +11,7 @@ mod http_call;
 mod interruption;
 mod joined;
 mod peers;
+mod requests;
 mod times;
 
 use std::process::ExitCode;

@@ -8,12 +8,13 @@ use anyhow::Result;
 use control::{Diagnosis, DiagnosisState, Request};
 use trace::report::counted;
 
-use super::carried_context::CarriedContext;
-use super::conversation::{Conversation, News, Remove};
+use super::carried_context::{Begun, CarriedContext};
+use super::conversation::{Answer, Conversation, Remove};
 use super::display::Display;
 use super::http_call::{HttpCall, short};
 use super::interruption::Interruption;
 use super::joined::{Answering, joined};
+use super::requests::{Answered, Rate, parts};
 use crate::failure;
 use crate::running_agent::OpenConnection;
 
@@ -50,8 +51,8 @@ pub(super) struct Together {
     pub(super) found: trace::Diagnosis,
     /// Set if there was a signal.
     pub(super) interrupted: Option<u8>,
-    /// Whether all agents have confirmed that their probes are removed.
-    pub(super) is_removed: bool,
+    /// The processes whose agents have not confirmed that their probes are removed.
+    pub(super) unconfirmed: Vec<u32>,
 }
 
 /// Goes on in these processes, until each has a result or is given up. What the first diagnosis has found stays in any case.
@@ -59,7 +60,7 @@ pub(super) fn go_on(first: &First<'_>, with: &[u32], display: &mut Display, inte
     let alone = |notice: String| {
         let mut found = trace::Diagnosis::from(first.found);
         found.notices.push(notice);
-        Together { found, interrupted: None, is_removed: true }
+        Together { found, interrupted: interruption.code(), unconfirmed: Vec::new() }
     };
     let Some(call) = HttpCall::of(first.found) else {
         let pids: Vec<String> = with.iter().map(u32::to_string).collect();
@@ -69,22 +70,29 @@ pub(super) fn go_on(first: &First<'_>, with: &[u32], display: &mut Display, inte
         ));
     };
     let name = name(first);
-    let Some(request) = call.context_request(first.request, &name) else {
+    let Some(request) = call.context_request(first.request, &name, first.took) else {
         return alone("internal error: please report it".to_owned());
     };
-    let context = match CarriedContext::begin(first.pid, request) {
-        Ok(context) => context,
+    let context = match CarriedContext::begin(first.pid, request, call.writer, interruption) {
+        Ok(Begun::InForce(context)) => context,
+        Ok(Begun::Interrupted) => {
+            let notice = format!(
+                "interrupted before requests of process {} carried a context: this is its own answer",
+                first.pid
+            );
+            return Together { unconfirmed: vec![first.pid], ..alone(notice) };
+        }
         Err(error) => {
             return alone(format!("requests of process {} cannot be followed: {}", first.pid, in_a_line(&error)));
         }
     };
-    let begin = |pid: &u32| Peer::begin(*pid, call.peer_requests(first.request, &name));
+    let begin = |pid: &u32| Peer::begin(*pid, call.peer_requests(first.request, &name, first.took));
     let peers = with.iter().map(begin).collect();
     let patience = LEAST_PATIENCE.max(first.took * 3);
     let mut peers = Peers { first, call, context, peers, patience, lost: None };
     let interrupted = peers.follow(display, interruption);
-    let is_removed = peers.remove();
-    Together { found: peers.found(), interrupted, is_removed }
+    let unconfirmed = peers.remove();
+    Together { found: peers.found(), interrupted, unconfirmed }
 }
 
 /// A name that no other diagnosis has.
@@ -110,17 +118,33 @@ struct Peer {
     last: Option<Diagnosis>,
     /// When its probes were there.
     inserted: Option<Instant>,
+    /// The requests of the context that it has got, while it goes on.
+    rate: Rate,
     /// Why it was given up.
     given_up: Option<String>,
+    /// Whether its agent has not confirmed that the probes are removed.
+    is_unconfirmed: bool,
 }
 
 impl Peer {
     fn begin(pid: u32, requests: Vec<Request>) -> Peer {
-        let (conversation, given_up) = match Conversation::start(pid, requests) {
-            Ok(conversation) => (Some(conversation), None),
-            Err(error) => (None, Some(in_a_line(&error))),
-        };
-        Peer { pid, conversation, last: None, inserted: None, given_up }
+        match Conversation::start(pid, requests) {
+            Ok(conversation) => Peer { conversation: Some(conversation), ..Peer::of(pid) },
+            Err(error) => Peer { given_up: Some(in_a_line(&error)), ..Peer::of(pid) },
+        }
+    }
+
+    /// One of which nothing is known.
+    fn of(pid: u32) -> Peer {
+        Peer {
+            pid,
+            conversation: None,
+            last: None,
+            inserted: None,
+            rate: Rate::default(),
+            given_up: None,
+            is_unconfirmed: false,
+        }
     }
 
     fn state(&self) -> &'static str {
@@ -131,27 +155,33 @@ impl Peer {
         self.given_up.is_some() || self.last.as_ref().is_some_and(|last| last.state.is_final())
     }
 
-    /// Takes what its agent has said; returns whether that was anything.
-    fn listen(&mut self) -> bool {
+    /// Takes the answers of its agent; returns whether there were any.
+    fn take_answers(&mut self) -> bool {
         let Some(conversation) = &self.conversation else { return false };
-        let mut is_any = false;
-        for news in conversation.news.try_iter() {
-            is_any = true;
-            match news {
-                News::Seen(seen) => {
-                    if seen.state != DiagnosisState::Inserting {
-                        self.inserted.get_or_insert_with(Instant::now);
-                    }
-                    if seen.state == DiagnosisState::Ended && seen.sentence.is_none() {
-                        self.given_up = Some(seen.reason.clone().unwrap_or_else(|| "it ended".to_owned()));
-                    }
-                    self.last = Some(*seen);
-                }
-                News::Failed(error) => self.given_up = Some(in_a_line(&error)),
-                News::Removed => {}
+        let answers: Vec<Answer> = conversation.answers.try_iter().collect();
+        let is_any = !answers.is_empty();
+        for answer in answers {
+            match answer {
+                Answer::Seen(seen) => self.note(*seen),
+                Answer::Failed(error) => self.given_up = Some(in_a_line(&error)),
+                Answer::Removed => {}
             }
         }
         is_any
+    }
+
+    fn note(&mut self, seen: Diagnosis) {
+        if seen.state != DiagnosisState::Inserting {
+            self.inserted.get_or_insert_with(Instant::now);
+            // When exactly it ended is not known.
+            if !seen.state.is_final() {
+                self.rate.note(Instant::now(), seen.calls);
+            }
+        }
+        if seen.state == DiagnosisState::Ended && seen.sentence.is_none() {
+            self.given_up = Some(seen.reason.clone().unwrap_or_else(|| "it ended".to_owned()));
+        }
+        self.last = Some(seen);
     }
 
     /// Returns how many requests of the context it has got, and how many of them were slow.
@@ -159,17 +189,20 @@ impl Peer {
         self.last.as_ref().map_or((0, 0), |last| (last.calls, last.slow))
     }
 
-    /// Has its agent remove the probes; returns whether that is confirmed.
-    fn remove(&mut self) -> bool {
-        let Some(conversation) = self.conversation.take() else { return true };
+    /// Has its agent remove the probes, and notes whether that is confirmed.
+    fn remove(&mut self) {
+        let Some(conversation) = self.conversation.take() else { return };
         // A thread that has ended has nothing left to remove.
         let _ = conversation.orders.send(Remove);
         let until = Instant::now() + PATIENCE;
         loop {
-            match conversation.news.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(News::Seen(seen)) => self.last = Some(*seen),
-                Ok(News::Removed) | Err(RecvTimeoutError::Disconnected) => return true,
-                Ok(News::Failed(_)) | Err(RecvTimeoutError::Timeout) => return false,
+            match conversation.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Answer::Seen(seen)) => self.last = Some(*seen),
+                Ok(Answer::Removed) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Answer::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
+                    self.is_unconfirmed = true;
+                    return;
+                }
             }
         }
     }
@@ -179,7 +212,7 @@ impl Peers<'_> {
     /// Looks until all is over; returns the exit code if there was a signal.
     fn follow(&mut self, display: &mut Display, interruption: &Interruption) -> Option<u8> {
         loop {
-            let is_news = self.peers.iter_mut().map(Peer::listen).fold(false, |any, one| any | one);
+            let is_any = self.peers.iter_mut().map(Peer::take_answers).fold(false, |any, one| any | one);
             if let Some(error) = self.context.why_ended() {
                 self.lost = Some(format!(
                     "requests of process {} carry the context no more: {}",
@@ -188,7 +221,7 @@ impl Peers<'_> {
                 ));
             }
             self.give_up_idle();
-            if is_news {
+            if is_any {
                 // What is shown is of no account to what is found.
                 let _ = display.show(&self.found(), "Ctrl-C ends it and removes its probes");
             }
@@ -221,7 +254,7 @@ impl Peers<'_> {
     /// Says why a process has got no request of the context, as far as that is known, and what to look at.
     fn why_none(&self, peer: &Peer) -> String {
         let (sent, elsewhere) = self.context.figures().map_or((0, 0), |figures| (figures.sent, figures.elsewhere));
-        let mut why = format!("no request of the context came within {} s", self.patience.as_secs());
+        let mut why = format!("no request of the context arrived within {} s", self.patience.as_secs());
         let first = self.first.pid;
         if sent > 0 {
             why += &format!(
@@ -245,28 +278,40 @@ impl Peers<'_> {
         why
     }
 
-    fn remove(&mut self) -> bool {
+    /// Has all agents remove what is there; returns the processes of those that have not confirmed that.
+    fn remove(&mut self) -> Vec<u32> {
         // First what is measured: without requests it would only wait.
-        let mut is_removed = true;
         for peer in self.peers.iter_mut().filter(|peer| !peer.is_over()) {
-            is_removed &= peer.remove();
+            peer.remove();
             // A part of a tree says something; without a slow request there is none.
             if peer.requests().1 == 0 {
                 peer.given_up = Some("it had got no slow request when it was ended".to_owned());
             }
         }
-        is_removed & (self.lost.is_some() || self.context.remove())
+        let is_removed = self.lost.is_some() || self.context.remove();
+        let unconfirmed = self.peers.iter().filter(|peer| peer.is_unconfirmed).map(|peer| peer.pid);
+        (!is_removed).then_some(self.first.pid).into_iter().chain(unconfirmed).collect()
+    }
+
+    /// Returns the results of the JVMs that have answered slow requests.
+    fn answering(&self) -> Vec<Answering> {
+        let answered = |peer: &Peer| Answered { requests: peer.requests().0, rate: peer.rate };
+        // Fast requests count, too, and so do those of a JVM that has answered no slow one.
+        let peers: Vec<&Peer> = self.peers.iter().filter(|peer| peer.requests().0 > 0).collect();
+        let parts = parts(self.context.sent(), &peers.iter().map(|peer| answered(peer)).collect::<Vec<_>>());
+        let has_result = |(peer, _): &(&Peer, f64)| peer.given_up.is_none() && peer.requests().1 > 0;
+        let with_result = peers.into_iter().zip(parts).filter(has_result);
+        with_result
+            .filter_map(|(peer, part)| {
+                Some(Answering { pid: peer.pid, found: trace::Diagnosis::from(peer.last.as_ref()?), part })
+            })
+            .collect()
     }
 
     /// Returns what is known in all processes.
     fn found(&self) -> trace::Diagnosis {
         let first = trace::Diagnosis::from(self.first.found);
-        let answering: Vec<Answering> = self
-            .peers
-            .iter()
-            .filter(|peer| peer.given_up.is_none() && peer.requests().1 > 0)
-            .filter_map(|peer| Some(Answering { pid: peer.pid, found: trace::Diagnosis::from(peer.last.as_ref()?) }))
-            .collect();
+        let answering = self.answering();
         let mut all = joined(&first, self.call.at, &answering);
         let call = first.nodes.get(self.call.at).map(|node| short(&node.method)).unwrap_or_default();
         if !answering.is_empty() {
@@ -277,6 +322,7 @@ impl Peers<'_> {
             all.notices.extend(notices.map(|notice| format!("process {pid}: {notice}")));
             all.notices.extend(given_up.iter().map(|why| format!("process {pid} is not part of the answer: {why}")));
         }
+        all.notices.extend_from_slice(self.context.notices());
         all.notices.extend(self.lost.clone());
         let under_way = self.peers.iter().filter(|peer| !peer.is_over());
         let states: Vec<String> = under_way.map(|peer| format!("process {}: {}", peer.pid, peer.state())).collect();
@@ -292,4 +338,30 @@ fn in_a_line(error: &anyhow::Error) -> String {
     let text = failure::text(error);
     let lines: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches("error: ")).collect();
     lines.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// A peer whose agent answers this, and then no more.
+    fn peer(answers: Vec<Answer>) -> Peer {
+        let ((orders, _), (sender, received)) = (channel(), channel());
+        answers.into_iter().for_each(|answer| sender.send(answer).unwrap());
+        let conversation = Some(Conversation { orders, answers: received });
+        Peer { conversation, ..Peer::of(7) }
+    }
+
+    #[test]
+    fn a_removal_that_is_not_confirmed_is_kept_in_mind() {
+        let is_unconfirmed = |answers| {
+            let mut peer = peer(answers);
+            peer.remove();
+            peer.is_unconfirmed
+        };
+        assert!(is_unconfirmed(vec![Answer::Failed(anyhow::anyhow!("the agent does not answer"))]));
+        assert!(!is_unconfirmed(vec![Answer::Removed]));
+        assert!(!is_unconfirmed(Vec::new()), "it has ended before, and removed its probes itself");
+    }
 }

@@ -1,6 +1,6 @@
 //! `[conditions]`: what conditions of claims and contexts may read (`--when`).
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use instrument_core::config::texts;
 use instrument_core::declare_table;

@@ -448,7 +448,7 @@ impl Run {
             self.tree.decide(at, Fate::LeftAside);
             if let Some(node) = self.tree.get(at) {
                 let text = format!(
-                    "calls of {} are too short and too frequent to be measured: they count as own code",
+                    "calls of {} are too short and too frequent to be measured: they count as own code, which even passing over them makes a little longer",
                     short(&node.text)
                 );
                 if !self.notices.contains(&text) {

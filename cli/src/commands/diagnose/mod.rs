@@ -53,7 +53,8 @@ pub(crate) struct Arguments {
     /// The diagnosis goes on when this command has ended.
     #[arg(long)]
     keep: bool,
-    /// End it after this time, whatever is known: seconds, or `30s`, `10m`, `2h`. Default: 10 minutes.
+    /// End it after this time, whatever is known: seconds, or `30s`, `10m`, `2h`. Default: 10 minutes. JVMs of `--with` get what is left, but at least
+    /// 5 seconds.
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
     time: Option<u64>,
     /// Show once how far a diagnosis has come that was started with `--keep`, by the number of its claim.

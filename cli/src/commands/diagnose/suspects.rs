@@ -99,7 +99,7 @@ fn listed(found: &SuspectList) -> String {
         text += &format!("    slow calls together: {}{median}\n", millis(suspect.slow_total_ms));
         match (&suspect.diagnosis, &suspect.sentence, &suspect.not_diagnosed) {
             (Some(claim), Some(sentence), _) => text += &format!("    diagnosis {claim}: {sentence}\n"),
-            (Some(claim), None, _) => text += &format!("    diagnosis {claim} has no result yet\n"),
+            (Some(claim), None, _) => text += &format!("    diagnosis {claim} follows it and has no result yet\n"),
             (None, _, Some(reason)) => text += &format!("    not diagnosed by the monitor: {reason}\n"),
             (None, _, None) => {}
         }

@@ -32,10 +32,11 @@ public class Orders {
 
     public static void main(String[] arguments) throws Exception {
         port = arguments[0];
-        // Tests look at all classes.
+        // Tests look at all classes, so they have to be loaded.
         walk(20, "-");
         serveUrl("usual");
         serveNet("usual");
+        new Traffic();
         System.out.println("ready");
         Scanner lines = new Scanner(System.in);
         for (String line = lines.nextLine(); !line.equals("quit"); line = lines.nextLine()) {
@@ -48,8 +49,8 @@ public class Orders {
             }
             if (words[0].equals("served")) System.out.println(LENGTHS[0] + " " + LENGTHS[1] + " " + LENGTHS[2] + " " + LENGTHS[3]);
             if (words[0].equals("serve")) {
-                start(Orders::serveForEver);
-                start(Orders::askForEver);
+                start(Traffic::serveForEver);
+                start(Traffic::askForEver);
                 System.out.println("serving");
             }
         }
@@ -113,24 +114,6 @@ public class Orders {
         return client.sendAsync(request.build(), BodyHandlers.ofString()).join().body();
     }
 
-    private static void serveForEver() {
-        for (int i = 0; ; i++) {
-            String item = i % 4 == 0 ? "rare" : "usual";
-            long start = System.nanoTime();
-            serveUrl(item);
-            long between = System.nanoTime();
-            serveNet(item);
-            long end = System.nanoTime();
-            LENGTHS[i % 4 == 0 ? 0 : 1].add(between - start);
-            LENGTHS[i % 4 == 0 ? 2 : 3].add(end - between);
-        }
-    }
-
-    /** What is outside of all orders is slow for a reason of its own. */
-    private static void askForEver() {
-        while (true) ask("http://127.0.0.1:" + port + "/stock?item=old");
-    }
-
     private static void ask(String address) {
         try {
             byUrl(0, address, null);
@@ -159,5 +142,26 @@ public class Orders {
 
     private static void check(String item) {
         if (item.isEmpty()) throw new IllegalArgumentException();
+    }
+
+    /** Loops that do not return: in a class of their own, as such a class is not changed while they run. */
+    private static final class Traffic {
+        static void serveForEver() {
+            for (int i = 0; ; i++) {
+                String item = i % 4 == 0 ? "rare" : "usual";
+                long start = System.nanoTime();
+                serveUrl(item);
+                long between = System.nanoTime();
+                serveNet(item);
+                long end = System.nanoTime();
+                LENGTHS[i % 4 == 0 ? 0 : 1].add(between - start);
+                LENGTHS[i % 4 == 0 ? 2 : 3].add(end - between);
+            }
+        }
+
+        /** What is outside of all orders is slow for a reason of its own. */
+        static void askForEver() {
+            while (true) ask("http://127.0.0.1:" + port + "/stock?item=old");
+        }
     }
 }

@@ -102,11 +102,13 @@ class DiagnoseAcrossHostsIT {
         try (TwoJvms both = start(jdk, loaded)) {
             List<Map<String, String>> original = loaded.methods();
             assertEquals("serving", both.orders().ask("serve"));
-            // No request takes that long in the other JVM, so that nothing ends before the client does.
             Process client = Diagnosed.start(both.orders(), "shop.Orders.serveUrl", "--slower-than", "20ms", "--with", String.valueOf(both.stock().pid()));
             try {
+                // From then on the other JVM needs several slow requests, which are a tenth of a second apart, so that nothing ends before the client does.
                 Awaiting.await(() -> claims(both.stock()), claims -> claims.contains("baggage.instr = 'd"));
-                assertTrue(claims(both.orders()).contains("across hosts as d"), claims(both.orders()));
+                String ofOrders = claims(both.orders());
+                String ofStock = claims(both.stock());
+                assertTrue(ofOrders.contains("across hosts as d") && ofStock.contains("baggage.instr = 'd"), () -> ofOrders + ofStock);
             } finally {
                 client.destroyForcibly().waitFor();
             }
@@ -138,7 +140,7 @@ class DiagnoseAcrossHostsIT {
         String fromOthers = TwoJvms.FROM_ORDERS.replace("127.0.0.*", "10.0.0.*");
         try (TwoJvms both = TwoJvms.start(jdk, TwoJvms.TO_STOCK, fromOthers)) {
             both.orders().ask("serve");
-            assertNotice(both, notices -> notices.contains("no request of the context came within") && notices.contains("does not name"));
+            assertNotice(both, notices -> notices.contains("no request of the context arrived within") && notices.contains("has sent") && notices.contains("`baggage-from` in [conditions]"));
             both.awaitNoClaim();
             both.quit();
         }
