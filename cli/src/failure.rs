@@ -4,16 +4,28 @@ use std::error::Error;
 use std::fmt::{self, Write as _};
 use std::io;
 
+use control::ErrorCode;
+
 /// Something went wrong, and this may help.
 #[derive(Debug)]
 pub(crate) struct Failure {
     what: String,
     help: String,
+    code: Option<ErrorCode>,
 }
 
 impl Failure {
     pub(crate) fn new(what: impl Into<String>, help: impl Into<String>) -> Failure {
-        Failure { what: what.into(), help: help.into() }
+        Failure { what: what.into(), help: help.into(), code: None }
+    }
+
+    /// The same, with what the agent calls it for programs.
+    pub(crate) fn with_code(self, code: ErrorCode) -> Failure {
+        Failure { code: Some(code), ..self }
+    }
+
+    pub(crate) fn code(&self) -> Option<ErrorCode> {
+        self.code
     }
 }
 

@@ -149,7 +149,7 @@ fn failure(Refusal { error, code, help }: Refusal) -> anyhow::Error {
         is_newer.then(|| "take the `instr` of the same version as the agent".to_owned())
     });
     match help {
-        Some(help) => Failure::new(error, help).into(),
+        Some(help) => Failure::new(error, help).with_code(code).into(),
         // Mistakes in a configuration, which are laid out as `instr check` does it.
         None if error.starts_with(DIAGNOSTIC) => Complete(error).into(),
         None => anyhow::anyhow!(error),

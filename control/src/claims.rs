@@ -131,7 +131,7 @@ messages! {
         /// Of an anchor: the condition that must hold for a call of the method to count.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub condition: Option<ConditionFigures>,
-        /// Of probes inside a context that reaches other hosts: how many requests have told these so.
+        /// Of probes inside a context that reaches other hosts: how many requests have carried its name to them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub baggage: Option<BaggageFigures>,
     }

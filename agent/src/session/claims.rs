@@ -39,7 +39,7 @@ pub(super) fn open_context(
     for (_, condition, _) in probes.condition.iter().flat_map(|condition| condition.steps()) {
         let baggage = condition.paths().into_iter().find(|(path, _)| is_baggage(path));
         if let Some((path, _)) = baggage.filter(|_| allowed.baggage_from.is_empty()) {
-            let message = "no client's baggage is believed; name their addresses: `baggage-from` in [conditions] of the configuration file";
+            let message = "no client's baggage is believed; name their addresses: `baggage-from` in [conditions] of the configuration file, then detach the agent and attach it again, or restart the JVM";
             return Err(condition.problem(path, message));
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn open_context(
     }
     check_for_tasks(probes.reaches_across_threads())?;
     if probes.name_for_hosts().is_some() && allowed.baggage_to.is_empty() {
-        return Err("no host may be sent baggage; name those that may: `baggage-to` in [conditions] of the configuration file, and restart".to_owned());
+        return Err("no host may be sent baggage; name those that may: `baggage-to` in [conditions] of the configuration file, then detach the agent and attach it again, or restart the JVM".to_owned());
     }
     let conditions = probes.condition.iter().flat_map(|condition| condition.steps());
     let of_step = |(at, condition, is_own): (usize, &Condition, bool)| {

@@ -85,8 +85,9 @@ impl Session {
             running.runtime.filter(|_| is_changed)
         };
         let Some(runtime) = runtime else { return };
-        let told = self.vm.with_attached_daemon(c"instr-condition", |jni| runtime.remember_statements(jni, remember));
-        if told.is_none() {
+        let attached =
+            self.vm.with_attached_daemon(c"instr-condition", |jni| runtime.remember_statements(jni, remember));
+        if attached.is_none() {
             tracing::error!("texts of statements are not known to conditions: the JVM attaches no more threads");
         }
     }

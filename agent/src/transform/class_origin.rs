@@ -1,12 +1,12 @@
 //! The origin of a class in the running program, for rules that name modules, jars or class loaders. Asked only if a rule does.
 
+use instrument_core::internal_name::package_of;
 use instrument_core::selection::{ClassOrigin, OriginAnswer};
 use parking_lot::Mutex;
 use records::LoaderId;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::jvm::{self, Jni, Jvmti, ObjectRef, UrlParts};
-use instrument_core::internal_name::package_of;
 
 /// A class that the JVM presents or has loaded.
 #[derive(Debug)]

@@ -287,7 +287,7 @@ fn condition_text(of: &ConditionFigures) -> String {
     format!("; the condition was evaluated {evaluated}, held {}{failed}", counted(*held, "time"))
 }
 
-/// Returns how many requests have told other hosts that they were sent inside the context, and why others have not.
+/// Returns how many requests have carried the context to other hosts, and why others have not.
 fn baggage_text(of: &BaggageFigures) -> String {
     let BaggageFigures { entry, sent, elsewhere, too_long } = of;
     let left_out = [

@@ -40,7 +40,7 @@ pub(super) struct CarriedContext {
     notices: Vec<String>,
 }
 
-/// What came of the wish to have a claim.
+/// The outcome of asking for the claim.
 pub(super) enum Begun {
     InForce(CarriedContext),
     /// There was a signal before the agent answered.

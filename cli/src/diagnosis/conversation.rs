@@ -4,16 +4,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::Result;
-use control::{Diagnosis, Removed, Request};
+use control::{Diagnosis, ErrorCode, Removed, Request};
 
 use crate::failure::Failure;
 use crate::running_agent::OpenConnection;
 
 /// The agent disconnects clients that are silent for a second if others need their place.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
-
-/// How agents begin the refusal of a method whose class is not loaded.
-const NO_CLASS: &str = "no loaded class is named ";
 
 /// An answer of the agent.
 pub(super) enum Answer {
@@ -85,7 +82,8 @@ fn begin(agent: &mut OpenConnection, requests: &[Request]) -> Result<Diagnosis> 
 
 /// Returns what says most of several errors: a class that is not loaded is not the one that is used.
 fn why_refused(requests: &[Request], mut refused: Vec<anyhow::Error>) -> anyhow::Error {
-    let is_about_loaded = |error: &anyhow::Error| !error.to_string().starts_with(NO_CLASS);
+    let code = |error: &anyhow::Error| error.downcast_ref::<Failure>().and_then(Failure::code);
+    let is_about_loaded = |error: &anyhow::Error| code(error) != Some(ErrorCode::UnknownName);
     match refused.iter().position(is_about_loaded) {
         Some(at) => refused.swap_remove(at),
         None if refused.len() > 1 => {
@@ -129,11 +127,14 @@ mod tests {
     #[test]
     fn the_error_about_the_class_that_is_loaded_is_kept() {
         let requests = [request("jakarta.S.service(jakarta.R, jakarta.A)"), request("javax.S.service(javax.R)")];
-        let why = |texts: &[&str], requests: &[Request]| {
-            let errors = texts.iter().map(|text| anyhow::anyhow!("{text}")).collect();
-            why_refused(requests, errors).to_string()
-        };
         let (none, other) = ("no loaded class is named jakarta.S", "`baggage-from` is missing");
+        let refused = |text: &&str| match *text == none {
+            true => Failure::new(*text, "").with_code(ErrorCode::UnknownName).into(),
+            false => anyhow::anyhow!("{text}"),
+        };
+        let why = |texts: &[&str], requests: &[Request]| {
+            why_refused(requests, texts.iter().map(refused).collect()).to_string()
+        };
         assert_eq!(why(&[none, other], &requests), other);
         assert_eq!(why(&[other, none], &requests), other);
         assert_eq!(why(&[none, none], &requests), "no loaded class is named jakarta.S or javax.S");

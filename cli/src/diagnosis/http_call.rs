@@ -59,6 +59,11 @@ impl HttpCall {
         Some(HttpCall { at, within: methods_around(diagnosis, node), slower_than_us, reason, writer: writer(node) })
     }
 
+    /// Returns from which length on requests are slow.
+    pub(super) fn limit(&self) -> String {
+        duration(self.slower_than_us * 1_000)
+    }
+
     /// Returns the request for the context in the JVM that was diagnosed by this one: requests that are sent inside it carry this name.
     pub(super) fn context_request(&self, diagnosed: &Request, name: &str, took: Duration) -> Option<Request> {
         let Request::Diagnose { method, within, when, across_threads, .. } = diagnosed else { return None };

@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// It answers this part of the requests, of which so many of 30 are slow.
+    /// One that answers this part of the requests; so many of 30 are slow.
     fn answering(pid: u32, slow: u64, part: f64) -> Answering {
         let nodes = vec![
             node(None, "jakarta.servlet.http.HttpServlet.service(..)", 38, 2, 1.0),

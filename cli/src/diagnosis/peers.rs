@@ -241,7 +241,7 @@ impl Peers<'_> {
             let is_idle = peer.inserted.is_some_and(|inserted| inserted.elapsed() >= self.patience);
             let why = match peer.requests() {
                 (0, _) if is_idle => Some(self.why_none(peer)),
-                (requests, 0) if is_idle => Some(format!("none of its {} was slow", counted(requests, "request"))),
+                (requests, 0) if is_idle => Some(self.why_none_slow(requests)),
                 _ => None,
             };
             if let (Some(why), Some(peer)) = (why, self.peers.get_mut(at)) {
@@ -249,6 +249,15 @@ impl Peers<'_> {
                 peer.given_up = Some(why);
             }
         }
+    }
+
+    /// Says what it means that a process has answered none of these requests slowly.
+    fn why_none_slow(&self, requests: u64) -> String {
+        format!(
+            "none of its {} took longer than {}; up to that it may still cause a part of what makes the calls slow: diagnose its own method with a shorter `--slower-than`",
+            counted(requests, "request"),
+            self.call.limit()
+        )
     }
 
     /// Says why a process has got no request of the context, as far as that is known, and what to look at.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use jvmti_bindings::sys::jni;
 
-use super::plain_values::{self, PlainValue, ReadValue, character};
+use super::plain_values::{self, PlainValue, ReadValue, character, class_for_ever};
 use crate::jvm::jni::{Jni, ObjectRef, jni_call};
 
 /// The classes of arrays, with the kind of their elements; arrays of objects of any class are arrays of `Object`.
@@ -21,7 +21,7 @@ const ARRAYS: [(&CStr, u8); 9] = [
     (c"[F", b'F'),
 ];
 
-struct ArrayClasses([(jni::jclass, u8); 9]);
+struct ArrayClasses(Vec<(jni::jclass, u8)>);
 
 // SAFETY: global references may be used in every thread.
 unsafe impl Send for ArrayClasses {}
@@ -32,18 +32,12 @@ static CLASSES: OnceLock<Option<ArrayClasses>> = OnceLock::new();
 
 /// Finds the classes; a JVM without one of them has no arrays.
 pub(super) fn prepare(jni: &Jni<'_>) -> bool {
-    let find = |(name, kind): (&CStr, u8)| {
-        // SAFETY: valid environment, NUL-terminated name; a new local reference or null, and a global one made of it that is never freed.
-        let class = unsafe {
-            match jni.own(jni_call!(jni, FindClass, name.as_ptr())) {
-                Some(local) => jni_call!(jni, NewGlobalRef, local.raw()),
-                None => std::ptr::null_mut(),
-            }
-        };
+    let find = |(name, kind): &(&CStr, u8)| Some((class_for_ever(jni, name)?, *kind));
+    let all = || {
+        let found = ARRAYS.iter().map(find).collect::<Option<Vec<_>>>();
         jni.forget_exception();
-        (class, kind)
+        found.map(ArrayClasses)
     };
-    let all = || Some(ArrayClasses(ARRAYS.map(find))).filter(|all| all.0.iter().all(|(class, _)| !class.is_null()));
     CLASSES.get_or_init(all).is_some()
 }
 

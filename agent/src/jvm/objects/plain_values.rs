@@ -70,14 +70,7 @@ pub(super) fn prepare(jni: &Jni<'_>) -> bool {
 
 impl PlainClasses {
     fn find(jni: &Jni<'_>) -> Option<PlainClasses> {
-        let class = |name: &CStr| {
-            // SAFETY: valid environment, NUL-terminated name; a new local reference or null, and a global one made of it that is never freed.
-            let class = unsafe {
-                let local = jni.own(jni_call!(jni, FindClass, name.as_ptr()))?;
-                jni_call!(jni, NewGlobalRef, local.raw())
-            };
-            (!class.is_null()).then_some(class)
-        };
+        let class = |name: &CStr| class_for_ever(jni, name);
         let field = |class: jni::jclass, name: &CStr, descriptor: &CStr| {
             // SAFETY: valid environment, live class, NUL-terminated texts.
             let field = unsafe { jni_call!(jni, GetFieldID, class, name.as_ptr(), descriptor.as_ptr()) };
@@ -100,6 +93,16 @@ impl PlainClasses {
         jni.forget_exception();
         found
     }
+}
+
+/// Returns a class of the JDK that is never unloaded. An exception stays pending if there is none.
+pub(super) fn class_for_ever(jni: &Jni<'_>, name: &CStr) -> Option<jni::jclass> {
+    // SAFETY: valid environment, NUL-terminated name; a new local reference or null, and a global one made of it that is never freed.
+    let class = unsafe {
+        let local = jni.own(jni_call!(jni, FindClass, name.as_ptr()))?;
+        jni_call!(jni, NewGlobalRef, local.raw())
+    };
+    (!class.is_null()).then_some(class)
 }
 
 /// Returns what an object is.

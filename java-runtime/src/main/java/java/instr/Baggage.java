@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import jdk.internal.misc.Unsafe;
 
-/** The header {@code baggage} of W3C, by which a request tells another JVM inside which contexts it was sent. */
+/** The header {@code baggage} of W3C, in which a request carries the names of the contexts inside which it was sent to another JVM. */
 public final class Baggage {
     private static final String HEADER = "baggage";
     /** Where {@code jdk.internal.net.http.HttpRequestImpl} has the application's headers. */
