@@ -1,6 +1,6 @@
 """Asks which branch makes a request of a web application slow, while the application is under load: `instr diagnose`, and Arthas' `trace` level by level.
 
-The application (bench/diagnose) searches orders; by one parameter the search reads a whole table. For each tool, in a JVM of its own: the answer and the seconds from typing to it;
+The application (bench/diagnose) searches orders; by one parameter the search reads a whole table. For each tool, in JVMs of its own, the tools in turn: the answer and the seconds from typing to it;
 then pairs of windows, with and without the tool at work, what the other requests notice of it; processor time, stops, retransformed classes, metaspace.
 Exits with 1 if a request fails or a tool gives no answer.
 """
@@ -37,6 +37,8 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=6, help="of each window")
     parser.add_argument("--warm-up", type=float, default=30, help="seconds of load before anything is asked")
     parser.add_argument("--clients", type=int, default=2, help="that send the other requests")
+    parser.add_argument("--rate", type=int, default=0, help="other requests a second; 0: each client asks again at once, so that no processor is ever idle")
+    parser.add_argument("--rounds", type=int, default=1, help="JVMs for each tool, the tools in turn; each takes its part of the pairs")
     parser.add_argument("--slower-than-ms", type=int, default=20)
     parser.add_argument("--when", help="an expression for `instr diagnose`")
     parser.add_argument("--depth", type=int, default=40, help="levels for `instr diagnose`")
@@ -70,7 +72,7 @@ class Application:
 
     def start_load(self):
         self.wait("/orders?by=note&value=1")
-        command = [self.o.java + "/bin/java", "-Xmx128m", os.path.join(PROJECT, "Load.java"), self.url, str(self.o.clients)]
+        command = [self.o.java + "/bin/java", "-Xmx128m", os.path.join(PROJECT, "Load.java"), self.url, str(self.o.clients), str(self.o.rate)]
         self.clients = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         time.sleep(self.o.warm_up)
         self.take()
@@ -228,7 +230,7 @@ def answers(o, app, tool):
 
 
 def measure(o, name):
-    """Everything about one tool; returns whether all went well."""
+    """Everything about one tool in a JVM of its own; returns the pairs of windows, and whether all went well."""
     app = Application(o, TOOLS[name].with_agent)
     try:
         app.start_load()
@@ -237,12 +239,11 @@ def measure(o, name):
         tool = TOOLS[name](o, app)
         are_all = answers(o, app, tool)
         after_answers = app.metaspace_kib()
-        found = windows.pairs(o.pairs, lambda is_with: window(o, app, tool, is_with)) if are_all else []
+        found = windows.pairs(-(-o.pairs // o.rounds), lambda is_with: window(o, app, tool, is_with)) if are_all else []
         print(f"metaspace: {before:.0f} KiB before, {after_answers - before:+.0f} after the answers, {app.metaspace_kib() - before:+.0f} at the end; {tool.figures()}")
         tool.close()
-        print_windows(found)
         failed = sum(one["failed"] for pair in found for one in pair)
-        return are_all and failed == 0
+        return found, are_all and failed == 0
     finally:
         app.end()
 
@@ -274,8 +275,16 @@ def main():
     unknown = [name for name in o.tools.split(",") if name not in TOOLS]
     if unknown:
         sys.exit(f"error: no tool {', '.join(unknown)}; there are {', '.join(TOOLS)}")
-    is_well = [measure(o, name) for name in o.tools.split(",")]
-    sys.exit(0 if all(is_well) else 1)
+    found, is_well = {name: [] for name in o.tools.split(",")}, True
+    for _ in range(o.rounds):
+        for name, pairs in found.items():
+            more, went_well = measure(o, name)
+            pairs += more
+            is_well &= went_well
+    for name, pairs in found.items():
+        print(f"\n== {name}: windows")
+        print_windows(pairs)
+    sys.exit(0 if is_well else 1)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.locks.LockSupport;
 
 /**
- * Clients of bench/diagnose: some ask for products, one request after the other, and one searches orders, one search in five by their note. For each line on standard input
+ * Clients of bench/diagnose: some ask for products, one request after the other or at a fixed rate, and one searches orders, one search in five by their note. For each line on standard input
  * a line of JSON: what has been answered since the last one, by kind.
  */
 public final class Load {
@@ -28,9 +29,11 @@ public final class Load {
 
     public static void main(String[] arguments) throws Exception {
         String base = arguments[0];
-        for (int i = 0; i < Integer.parseInt(arguments[1]); i++) {
+        int clients = Integer.parseInt(arguments[1]);
+        long rate = Long.parseLong(arguments[2]);
+        for (int i = 0; i < clients; i++) {
             Random random = new Random(i);
-            start(() -> products(base, random));
+            start(() -> products(base, random, rate == 0 ? 0 : 1_000_000_000L * clients / rate));
         }
         start(() -> orders(base));
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
@@ -46,10 +49,15 @@ public final class Load {
         thread.start();
     }
 
-    private static void products(String base, Random random) {
+    /** A request that begins late, because the one before took too long, counts from when it was due. */
+    private static void products(String base, Random random, long apartNanos) {
+        long due = System.nanoTime();
         while (true) {
             boolean isPage = random.nextInt(4) == 0;
-            ask("other", base + (isPage ? "/products?page=" + random.nextInt(20) : "/products/" + (1 + random.nextInt(200))));
+            LockSupport.parkNanos(due - System.nanoTime());
+            long start = apartNanos == 0 ? System.nanoTime() : due;
+            ask("other", base + (isPage ? "/products?page=" + random.nextInt(20) : "/products/" + (1 + random.nextInt(200))), start);
+            due += apartNanos;
         }
     }
 
@@ -57,7 +65,7 @@ public final class Load {
         try {
             for (int number = 0; ; number++) {
                 boolean isSlow = number % 5 == 0;
-                ask(isSlow ? "slow" : "fast", base + "/orders?by=" + (isSlow ? "note" : "customer") + "&value=" + number % 997);
+                ask(isSlow ? "slow" : "fast", base + "/orders?by=" + (isSlow ? "note" : "customer") + "&value=" + number % 997, System.nanoTime());
                 Thread.sleep(BETWEEN_SEARCHES_MS);
             }
         } catch (InterruptedException end) {
@@ -65,8 +73,7 @@ public final class Load {
         }
     }
 
-    private static void ask(String kind, String address) {
-        long start = System.nanoTime();
+    private static void ask(String kind, String address, long start) {
         boolean isRight;
         try {
             HttpResponse<String> answer = CLIENT.send(HttpRequest.newBuilder(URI.create(address)).build(), HttpResponse.BodyHandlers.ofString());

@@ -34,8 +34,10 @@ const CLOSER: Duration = Duration::from_millis(2);
 const LEAST_TIME: Duration = Duration::from_millis(250);
 /// What such a thread uses at least of a processor.
 const LEAST_USED: f64 = 0.01;
-/// What its frame is on top of these samples at least: five times less than what it uses, as what it calls is on top in others.
-const LEAST_PART_OF_MORE: f64 = 0.002;
+/// What its frame is on top of these samples at least: less than what it uses, as what it calls is on top in others.
+const LEAST_PART_OF_MORE: f64 = 0.005;
+/// Fewer samples may be chance, and stops for samples find threads more often where a loop ends than anywhere else: then as many are taken again.
+const SURE_PART_OF_MORE: f64 = 0.02;
 /// Of deeper stacks the outermost frames are not seen.
 const DEEPEST: usize = 1_024;
 
@@ -52,7 +54,7 @@ impl StandingFrame {
     pub(super) fn reason(&self) -> String {
         let StandingFrame { method, thread, percent } = self;
         let class = method.rsplit_once('.').map_or(method.as_str(), |(class, _)| class);
-        let part = if *percent < 1.0 { "less than 1".to_owned() } else { format!("{percent:.0}") };
+        let part = if *percent < 1.0 { format!("{percent:.1}") } else { format!("{percent:.0}") };
         format!(
             "{class} waits for its probes: {method} runs in a loop in thread {thread} ({part} % of the time), and HotSpot would \
              interpret it from then on; start the application with the agent, or wait until the method returns"
@@ -61,7 +63,7 @@ impl StandingFrame {
 }
 
 /// Returns the classes of frames that do not return and run. Takes 50 ms if no thread runs, else a quarter of a second, and one more second if a thread
-/// works now and then and was not seen running.
+/// works now and then and was not seen running, and another one if that saw it run in few samples.
 ///
 /// Whether a frame runs is seen by the state of its thread: on a machine that has too few processors, a thread that never waits may get no processor
 /// time for as long. Processor time says only which of the threads that wait are worth a longer look.
@@ -86,8 +88,8 @@ pub(super) fn find(
     let threads_at =
         |places: &[usize]| -> Vec<ObjectRef<'_>> { places.iter().filter_map(|at| all.get(*at).copied()).collect() };
     let running = pick(&|at| is_running.get(at) == Some(&true));
+    let is_repeated = |method: MethodId, at: u32| is_in_own_loop(jvmti, jni, method, at);
     let mut add = |at: usize, samples: &[Sample], least: f64| {
-        let is_repeated = |method: MethodId, at: u32| is_in_own_loop(jvmti, jni, method, at);
         let mut stands = false;
         for (method, part) in standing(samples, &is_repeated).into_iter().filter(|(_, part)| *part >= least) {
             let Some(class) = method.with_class(jvmti, jni, |class| class_id(jvmti, jni, class)) else { continue };
@@ -119,7 +121,12 @@ pub(super) fn find(
             now.zip(before).is_some_and(|(now, before)| now.saturating_sub(before) as f64 >= least)
         });
     }
-    for (at, samples) in waiting.iter().zip(sample(jvmti, &threads_at(&waiting), (MORE_SAMPLES, CLOSER))) {
+    let mut more = sample(jvmti, &threads_at(&waiting), (MORE_SAMPLES, CLOSER));
+    if more.iter().any(|samples| standing(samples, &is_repeated).iter().any(|(_, part)| *part < SURE_PART_OF_MORE)) {
+        let again = sample(jvmti, &threads_at(&waiting), (MORE_SAMPLES, CLOSER));
+        more.iter_mut().zip(again).for_each(|(samples, again)| samples.extend(again));
+    }
+    for (at, samples) in waiting.iter().zip(more) {
         add(*at, &samples, LEAST_PART_OF_MORE);
     }
     found
@@ -145,15 +152,18 @@ fn running_threads(jvmti: Jvmti, threads: &[ObjectRef<'_>]) -> Vec<bool> {
     runs
 }
 
-/// Returns this number of samples of each of the threads, taken this far apart.
+/// Returns this number of samples of each of the threads, taken this far apart on the average. At a fixed pace, a thread that is woken up by a timer was met at the same
+/// point each time: of one that worked 5 % of the time, 400 samples in a row saw nothing.
 fn sample(jvmti: Jvmti, threads: &[ObjectRef<'_>], (times, apart): (usize, Duration)) -> Vec<Vec<Sample>> {
     let mut samples = vec![Vec::with_capacity(times); threads.len()];
     if threads.is_empty() {
         return samples;
     }
-    for _ in 0..times {
+    for number in 0..times {
         samples.iter_mut().zip(stacks(jvmti, threads, DEEPEST)).for_each(|(all, sample)| all.push(sample));
-        std::thread::sleep(apart);
+        // Multiples of the golden ratio spread over the unit interval.
+        let part = 0.5 + (number as f64 * 0.618_034).fract();
+        std::thread::sleep(apart.mul_f64(part));
     }
     samples
 }

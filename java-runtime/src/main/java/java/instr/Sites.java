@@ -20,7 +20,7 @@ import jdk.internal.vm.annotation.DontInline;
  * anything but errors of the stack, where the call that is measured would have done so.
  */
 public final class Sites {
-    /** The scope of a call that is not measured. */
+    /** The scope of a call that is not measured. Others have, from the right, the cell of the call, its diagnosis, and where its frame is. */
     private static final long NONE = 0L;
 
     /** What a measured method has: how many places in trees, 0 while it is inert; and these, ... */
@@ -48,8 +48,9 @@ public final class Sites {
     /** ... and how many calls of the root took how long: eight counters for each power of two. */
     private static final int LENGTHS = 4096;
 
-    /** Log2 of the number of cells of a diagnosis. */
+    /** Log2 of the number of cells of a diagnosis, and of the number of diagnoses. */
     private static final int CELLS = 11;
+    private static final int NUMBERS = 3;
     /** The sums of a cell: calls and time in slow calls of the root, the same in fast ones. */
     private static final int SUM_STRIDE = 5;
     private static final int FAST = 16;
@@ -148,7 +149,8 @@ public final class Sites {
             if (diagnosis == 0) continue;
             int around = U.getInt(place + PLACE_AROUND);
             // Most calls of a root end here if it has a context.
-            if (around == ROOT && !isInContext(U.getInt(place + STEP))) continue;
+            int step = U.getInt(place + STEP);
+            if (around == ROOT && step != 0 && !Contexts.isAt(step)) continue;
             if (diagnosis != of) {
                 of = diagnosis;
                 frame = frameOf(thread << 3 | diagnosis);
@@ -167,9 +169,9 @@ public final class Sites {
                 if (scope == NONE) {
                     int cell = U.getInt(place + PLACE_CELL);
                     open(at, cell, around);
-                    scope = scope(frame, cell);
+                    scope = scope(frame, diagnosis, cell);
                     // Now another cell is open: a second place of the same tree is not meant.
-                } else if ((int) (scope >>> 16) - 1 != frame) {
+                } else if (frameAt(scope) != at) {
                     leaveOut(at, diagnosis);
                 }
             }
@@ -184,10 +186,6 @@ public final class Sites {
         U.getAndAddLong(null, DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + ANOTHER_ONES, 1L);
     }
 
-    private static boolean isInContext(int step) {
-        return step == 0 || Contexts.isAt(step);
-    }
-
     private static long root(int diagnosis, long owner) {
         int frame = takeFrame(owner);
         if (frame == END) {
@@ -197,7 +195,7 @@ public final class Sites {
         long at = FRAME + frame * FRAME_BYTES;
         begun(at, frame, diagnosis, U.getLong(DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + ROUND));
         open(at, 0, 0);
-        return scope(frame, 0);
+        return scope(frame, diagnosis, 0);
     }
 
     /** Takes a frame for a thread and a diagnosis; END if there is none. */
@@ -248,12 +246,16 @@ public final class Sites {
         return END;
     }
 
-    private static long scope(int frame, int cell) {
-        return frame + 1L << 16 | cell;
+    private static long scope(int frame, int diagnosis, int cell) {
+        return frame * FRAME_BYTES << CELLS + NUMBERS | (long) diagnosis << CELLS | cell;
     }
 
     private static long frameAt(long scope) {
-        return FRAME + ((scope >>> 16) - 1L) * FRAME_BYTES;
+        return FRAME + (scope >>> CELLS + NUMBERS);
+    }
+
+    private static int cellOf(long scope) {
+        return (int) scope & (1 << CELLS) - 1;
     }
 
     private static long cellAt(long frame, int cell) {
@@ -267,16 +269,16 @@ public final class Sites {
      * @param site the number of the site
      */
     public static void begin(long scope, int site) {
-        if (scope != NONE) began(scope, site);
+        // Here, not behind a call: loops that make short calls pass over millions of sites that are left out.
+        if (scope != NONE && U.getByte(WATCHED + (scope & (1L << CELLS + NUMBERS) - 1L) + 1L + site) != 0) began(scope, site);
     }
 
     @DontInline
     private static void began(long scope, int site) {
         long frame = frameAt(scope);
-        int around = (int) scope & 0xffff;
+        int around = cellOf(scope);
         int cell = around + 1 + site;
         if (cell >= 1 << CELLS) return;
-        if (U.getByte(WATCHED + ((long) U.getInt(frame + FRAME_DIAGNOSIS) << CELLS) + cell) == 0) return;
         if (U.getInt(frame + OPEN) != around && !closeWithin(frame, around)) return;
         open(frame, cell, around);
     }
@@ -288,7 +290,10 @@ public final class Sites {
      * @param site the number of the site
      */
     public static void end(long scope, int site) {
-        if (scope != NONE) ended(frameAt(scope), ((int) scope & 0xffff) + 1 + site);
+        if (scope == NONE) return;
+        long frame = frameAt(scope);
+        int around = cellOf(scope);
+        if (U.getInt(frame + OPEN) != around) ended(frame, around + 1 + site);
     }
 
     /**
@@ -300,7 +305,7 @@ public final class Sites {
     public static void caught(long scope) {
         if (scope == NONE) return;
         long frame = frameAt(scope);
-        int around = (int) scope & 0xffff;
+        int around = cellOf(scope);
         if (U.getInt(frame + OPEN) != around) closeWithin(frame, around);
     }
 
@@ -313,10 +318,10 @@ public final class Sites {
     public static void exit(long scope, int method) {
         if (scope == NONE) return;
         long frame = frameAt(scope);
-        int cell = (int) scope & 0xffff;
+        int cell = cellOf(scope);
         ended(frame, cell);
         if (cell == 0) {
-            finish((int) (scope >>> 16) - 1, frame);
+            finish(U.getInt(frame + NUMBER), frame);
         } else if (U.getInt(frame + TASK_AT) != 0) {
             handBack(frame);
         }
@@ -431,12 +436,9 @@ public final class Sites {
     /** Another cell is open: a call whose tasks are measured waits in one of them. */
     private static void noteWait(long frame, long now) {
         SharedCall shared = SHARED[U.getInt(frame + NUMBER)];
-        if (shared != null && U.getInt(frame + TASK_AT) == 0) shared.waits(isWaiting(frame, shared.diagnosis), now);
-    }
-
-    private static boolean isWaiting(long frame, int diagnosis) {
-        int waits = U.getInt(DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + TASKS_AT);
-        return waits != 0 && U.getInt(frame + OPEN) == waits;
+        if (shared == null || U.getInt(frame + TASK_AT) != 0) return;
+        int waits = U.getInt(DIAGNOSES + ((long) shared.diagnosis << DIAGNOSIS_STRIDE) + TASKS_AT);
+        shared.waits(waits != 0 && U.getInt(frame + OPEN) == waits, now);
     }
 
     /** Returns the measured call in which the present thread hands a task over, if a diagnosis goes on in tasks; null if there is none. */
