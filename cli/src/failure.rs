@@ -54,19 +54,35 @@ pub(crate) fn text(error: &anyhow::Error) -> String {
     if let Some(complete) = error.downcast_ref::<Complete>() {
         return format!("{}\n", complete.0.trim_end());
     }
-    let mut text = format!("error: {error}\n");
-    let mut said = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
+    // All files are named where they are written.
+    let is_of_output = is_bare_error_of_output(error);
+    let what = if is_of_output { "cannot write to the standard output".to_owned() } else { error.to_string() };
+    let mut text = format!("error: {what}\n");
+    let mut said = what;
+    for cause in error.chain().skip(usize::from(!is_of_output)).map(ToString::to_string) {
         // Some errors say their cause themselves.
         if !said.ends_with(&cause) {
             let _ = writeln!(text, "  because: {cause}");
         }
         said = cause;
     }
-    if let Some(help) = error.downcast_ref::<Failure>().map(|failure| &failure.help) {
+    let help = error.downcast_ref::<Failure>().map(|failure| failure.help.as_str());
+    if let Some(help) = help.or_else(|| is_about_room(error).then_some(MAKE_ROOM)) {
         let _ = writeln!(text, "  help: {help}");
     }
     text
+}
+
+const MAKE_ROOM: &str = "make room on its file system, or write to a file on another one";
+
+/// Whether there is no room left for what was to be written.
+fn is_about_room(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+}
+
+fn is_bare_error_of_output(error: &anyhow::Error) -> bool {
+    error.chain().len() == 1 && is_about_room(error)
 }
 
 /// `instr report t.jfr | head` ends early on purpose.

@@ -62,6 +62,9 @@ messages! {
         pub waiting: Vec<String>,
         /// Classes that the pattern names and that cannot be changed, with the reason; of many the first.
         pub refused: Vec<String>,
+        /// All classes that wait or cannot be changed, by name.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub unchanged: Vec<UnchangedClass>,
         /// Of the methods, those that are at another level than asked for, and the claims that decide about them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub overruled: Option<String>,
@@ -77,6 +80,15 @@ messages! {
         /// The condition under which calls are recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub condition: Option<String>,
+    }
+
+    /// A class that is as it was.
+    #[derive(Eq)]
+    pub struct UnchangedClass {
+        /// Its name, as `package.Class`.
+        pub class: String,
+        /// Why, with its name.
+        pub reason: String,
     }
 
     /// A method of a context.

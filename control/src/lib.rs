@@ -23,11 +23,15 @@ mod status;
 
 pub use calls::call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
 pub use calls::callees::{Callee, CalleeCall, Callees, CalleesRequest};
-pub use calls::diagnosis::{DiagnoseRequest, Diagnosis, DiagnosisCost, DiagnosisNode, DiagnosisState, NodeKind};
+pub use calls::diagnosis::{
+    DiagnoseRequest, Diagnosis, DiagnosisBranch, DiagnosisCost, DiagnosisNode, DiagnosisSentence, DiagnosisState,
+    LONGEST_DIAGNOSIS, NodeKind,
+};
 pub use calls::suspects::{Suspect, SuspectList};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
 pub use claims::{
     BaggageFigures, ClaimLimits, ClaimList, ClaimRow, ConditionFigures, ContextMethod, ProbeRequest, Probed, Removed,
+    UnchangedClass,
 };
 pub use explained::{Explained, ExplainedClass};
 pub use hello::{Hello, PROTOCOL};
@@ -39,6 +43,6 @@ pub use request::{Request, WantedLevel};
 pub use schema::protocol_schema;
 pub use socket_name::{namespace_of, socket_name};
 pub use status::{
-    Analysis, Bursts, ContextFigures, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent, RecordedTime,
-    Retransforms, Sending, Status,
+    Analysis, BaggageAllowed, Bursts, ContextFigures, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent,
+    RecordedTime, Retransforms, Sending, Status,
 };

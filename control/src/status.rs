@@ -72,10 +72,22 @@ messages! {
         /// Contexts inside which probes record, if there were any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub contexts: Option<ContextFigures>,
+        /// Which hosts may be sent the names of contexts, and whose are believed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub baggage: Option<BaggageAllowed>,
         /// The latest changes of levels, with reasons.
         pub decisions: Vec<String>,
         /// The methods that took the most time.
         pub hottest: Vec<Hot>,
+    }
+
+    /// The keys of `[conditions]` about the header `baggage`.
+    #[derive(Eq)]
+    pub struct BaggageAllowed {
+        /// `baggage-to`: hosts that may be sent it.
+        pub to: Vec<String>,
+        /// `baggage-from`: addresses of clients whose header is believed.
+        pub from: Vec<String>,
     }
 
     /// How much room contexts take.

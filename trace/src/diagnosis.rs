@@ -1,5 +1,7 @@
 //! What a diagnosis found: which branch makes slow calls of a method slow.
 
+use std::fmt;
+
 use crate::SlowCall;
 
 /// Nodes below each other, at most: programs that read JSON do not nest without a limit.
@@ -32,6 +34,8 @@ pub struct Diagnosis {
     pub explained: Option<f64>,
     /// The result in one sentence.
     pub sentence: Option<String>,
+    /// The parts of that sentence; `None` in a recording.
+    pub parts: Option<DiagnosisSentence>,
     /// The tree: the method first, each node after its parent.
     pub nodes: Vec<DiagnosisNode>,
     /// What it has cost.
@@ -44,6 +48,42 @@ pub struct Diagnosis {
     pub slow_calls: Vec<SlowCall>,
     /// Of one in a recording, how many slow calls were recorded one by one.
     pub recorded_slow_calls: u64,
+}
+
+/// The result of a diagnosis, which is shown as one sentence.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DiagnosisSentence {
+    /// What was diagnosed: `Class.method`, and under which condition.
+    pub subject: String,
+    /// Whether there were fast calls to compare with.
+    pub is_compared: bool,
+    /// The branches that are named, the one that explains most first.
+    pub branches: Vec<DiagnosisBranch>,
+}
+
+/// A branch that was followed to its end.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DiagnosisBranch {
+    /// The place of its end among the nodes.
+    pub node: usize,
+    /// The part of the slow calls' additional time that it explains.
+    pub share: f64,
+    /// The way to its end: methods from the outermost inwards, then what is waited for, if anything is.
+    pub way: Vec<String>,
+}
+
+impl fmt::Display for DiagnosisSentence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = if self.is_compared { "of the slow calls of" } else { "of the time of slow calls of" };
+        for (number, DiagnosisBranch { share, way, .. }) in self.branches.iter().enumerate() {
+            let (percent, way) = (share * 100.0, way.join(" -> "));
+            match number {
+                0 => write!(f, "{percent:.0} % {of} {} is {way}", self.subject)?,
+                _ => write!(f, "; {percent:.0} % is {way}")?,
+            }
+        }
+        f.write_str(if self.is_compared { "" } else { " (there were no fast calls to compare with)" })
+    }
 }
 
 /// A node of a diagnosis. Figures that were not measured are `None`.

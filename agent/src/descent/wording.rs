@@ -3,6 +3,7 @@
 use control::{DiagnosisNode, NodeKind};
 use instrument_core::facts::call_sites::Target;
 use trace::report::class_and_method as short;
+use trace::{DiagnosisBranch, DiagnosisSentence};
 
 use super::stacks::Stacks;
 use super::tree::{End, Fate, Node, NodeAt, NodeOf, Tree};
@@ -14,6 +15,8 @@ pub(crate) struct Result {
     /// What all ends explain together.
     pub(crate) explained: Option<f64>,
     pub(crate) sentence: Option<String>,
+    /// The parts of that.
+    pub(crate) parts: Option<DiagnosisSentence>,
 }
 
 /// How the sentence names what was diagnosed.
@@ -60,7 +63,8 @@ pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64
     let ends = ends(tree);
     let shares: Vec<f64> = ends.iter().filter_map(|at| tree.get(*at)?.share).collect();
     let explained = (!shares.is_empty()).then(|| shares.iter().sum::<f64>().min(1.0));
-    Result { nodes, explained, sentence: sentence((tree, stacks), &ends, subject) }
+    let parts = sentence((tree, stacks), &ends, &places, subject);
+    Result { nodes, explained, sentence: parts.as_ref().map(ToString::to_string), parts }
 }
 
 /// Whether a method is shown in the place of the call that it runs for.
@@ -149,7 +153,7 @@ const ON_ANOTHER_THREAD: &str = "runs on another thread";
 /// Between a call that waits and the method that another thread runs meanwhile.
 const IN_A_TASK: &str = "(another thread)";
 /// Ends that explain less are not named beside others.
-const LEAST_NAMED: f64 = 0.05;
+const LEAST_NAMED: f64 = 0.1;
 /// Most ends that the sentence names.
 const MOST_NAMED: usize = 3;
 /// Most lines of own code that the sentence names.
@@ -157,32 +161,31 @@ const MOST_OF_LINES: usize = 3;
 /// Most characters of a reason in the sentence.
 const MOST_OF_REASON: usize = 120;
 
-fn sentence((tree, stacks): (&Tree, &Stacks), ends: &[NodeAt], subject: Subject<'_>) -> Option<String> {
-    let share = |at: NodeAt| tree.get(at).and_then(|node| node.share).unwrap_or(0.0);
-    let explains = |(number, at): &(usize, &NodeAt)| *number == 0 || share(**at) >= LEAST_NAMED;
-    let named: Vec<NodeAt> = ends.iter().enumerate().filter(explains).map(|(_, at)| *at).take(MOST_NAMED).collect();
-    let first = tree.get(*named.first()?)?.share?;
-    let under = subject.context.map(|context| format!(" under {context}")).unwrap_or_default();
-    let of = if subject.is_compared {
-        format!("of the slow calls of {}{under}", subject.method)
-    } else {
-        format!("of the time of slow calls of {}{under}", subject.method)
+/// Returns the parts of the sentence; `places` has the places of the tree's nodes among those that are shown.
+fn sentence(
+    (tree, stacks): (&Tree, &Stacks),
+    ends: &[NodeAt],
+    places: &[Option<usize>],
+    subject: Subject<'_>,
+) -> Option<DiagnosisSentence> {
+    let share = |at: NodeAt| tree.get(at).and_then(|node| node.share);
+    share(*ends.first()?)?;
+    let is_named = |(number, share): (usize, f64)| number == 0 || (number < MOST_NAMED && share >= LEAST_NAMED);
+    let branch = |(number, at): (usize, &NodeAt)| {
+        let share = share(*at).filter(|share| is_named((number, *share)))?;
+        let node = places.get(*at).copied().flatten()?;
+        Some(DiagnosisBranch { node, share, way: way((tree, stacks), *at) })
     };
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    let mut sentence = format!("{} {of} is {}", percent(first), way((tree, stacks), *named.first()?));
-    for at in named.iter().skip(1) {
-        if let Some(share) = tree.get(*at).and_then(|node| node.share).filter(|share| *share >= 0.1) {
-            sentence = format!("{sentence}; {} is {}", percent(share), way((tree, stacks), *at));
-        }
-    }
-    if !subject.is_compared {
-        sentence.push_str(" (there were no fast calls to compare with)");
-    }
-    Some(sentence)
+    let under = subject.context.map(|context| format!(" under {context}")).unwrap_or_default();
+    Some(DiagnosisSentence {
+        subject: format!("{}{under}", subject.method),
+        is_compared: subject.is_compared,
+        branches: ends.iter().enumerate().filter_map(branch).collect(),
+    })
 }
 
-/// The way from the root to an end: `B -> C -> socket read`.
-fn way((tree, stacks): (&Tree, &Stacks), end: NodeAt) -> String {
+/// The way from the root to an end: `B`, `C`, `socket read`.
+fn way((tree, stacks): (&Tree, &Stacks), end: NodeAt) -> Vec<String> {
     let mut steps = Vec::new();
     if let Some(Node { fate: Fate::End(End { kind, reason }), text, of, .. }) = tree.get(end) {
         match (kind, of) {
@@ -215,7 +218,7 @@ fn way((tree, stacks): (&Tree, &Stacks), end: NodeAt) -> String {
         steps.push("spread over many calls of it".to_owned());
     }
     steps.reverse();
-    steps.join(" -> ")
+    steps
 }
 
 /// `own code (lines 41, 44)`, the most frequent line first.
@@ -264,6 +267,8 @@ mod tests {
         let result = result_of(&slept(), &Stacks::default(), &|time| time, subject());
         let sentence = result.sentence.unwrap();
         assert_eq!(sentence, "92 % of the slow calls of A.a under payment=card is B.b -> Thread.sleep -> sleep");
+        let branches = result.parts.unwrap().branches;
+        assert_eq!((branches.len(), branches[0].node), (1, 3), "its end among the nodes that are shown");
         let of: Vec<(usize, &str, NodeKind)> =
             result.nodes.iter().map(|node| (node.level, node.method.as_str(), node.kind)).collect();
         assert_eq!(
@@ -323,7 +328,7 @@ mod tests {
             let stack = SlowStack { cell, line, below, is_runnable: true, is_blocked: false, is_of_task: false };
             stacks.add(stack);
         }
-        assert_eq!(way((&tree, &stacks), own), "... -> B.b -> own code (lines 41, 44)");
+        assert_eq!(way((&tree, &stacks), own), ["...", "B.b", "own code (lines 41, 44)"]);
     }
 
     #[test]

@@ -22,6 +22,11 @@ impl ClaimIds {
     pub(crate) fn next(&self) -> u32 {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
+
+    /// Whether a claim has or had this number.
+    pub(crate) fn was_given(&self, number: u32) -> bool {
+        (1..=self.0.load(Ordering::Relaxed)).contains(&number)
+    }
 }
 
 /// A claim on probes.

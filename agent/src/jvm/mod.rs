@@ -47,7 +47,7 @@ pub(crate) use objects::native_baggage::register_baggage_native;
 pub(crate) use objects::native_evaluation::register_condition_natives;
 pub(crate) use objects::plain_values::{PlainValue, ReadValue, class_name, plain_value};
 pub(crate) use objects::request_getters::{RequestGetter, request_text};
-pub(crate) use objects::statements::{is_statement_class, statement_text};
+pub(crate) use objects::statements::{STATEMENT, is_statement_class, statement_text};
 pub(crate) use objects::weak_class::WeakClass;
 pub(crate) use process::heap_size::{HeapSize, heap_size};
 pub(crate) use process::operating_system::{

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
-    Analysis, CallTree, Callees, CalleesRequest, Changed, ClaimList, DiagnoseRequest, Diagnosis, Dumped, ErrorCode,
-    Explained, InventoryClass, InventoryDone, InventoryRequest, MethodRow, MethodsDone, ProbeRequest, Probed, Refusal,
-    Reloaded, Removed, Status, Stopped, SuspectList, Switched, WantedLevel,
+    Analysis, BaggageAllowed, CallTree, Callees, CalleesRequest, Changed, ClaimList, DiagnoseRequest, Diagnosis,
+    Dumped, ErrorCode, Explained, InventoryClass, InventoryDone, InventoryRequest, MethodRow, MethodsDone,
+    ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped, SuspectList, Switched, WantedLevel,
 };
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::Figures;
-use settings::TraceMode;
+use settings::{ConditionsConfig, TraceMode};
 
 use super::Session;
 use super::loaded_inventory::Listed;
@@ -98,6 +98,7 @@ impl Controlled for Session {
             analysis: analysis(&self.instrumentation, &generation),
             retransforms: self.reconciler.counts(),
             contexts: contexts::of_process().figures(),
+            baggage: Some(baggage_allowed(&self.instrumentation.config.conditions)),
             decisions: self.instrumentation.live.decisions(),
             hottest: hottest::methods(&sources, methods, durations, goes_on),
         }
@@ -248,6 +249,10 @@ impl Session {
             PausedBy::Breaker => "all probes are paused, as the JVM is short of heap",
         })
     }
+}
+
+fn baggage_allowed(of: &ConditionsConfig) -> BaggageAllowed {
+    BaggageAllowed { to: of.baggage_to.clone(), from: of.baggage_from.clone() }
 }
 
 fn paused(session: &Session) -> Vec<String> {

@@ -22,7 +22,7 @@ use crate::discovery::{
     ClassAt, Declared, InstrumentedCode, Limits, LoadedProgram, LoadedTypes, MethodAt, ProbeState, Program, Types,
     explore, implementers, resolve,
 };
-use crate::jvm::{LoadedClass, Wish, ask_for};
+use crate::jvm::{LoadedClass, STATEMENT, Wish, ask_for};
 use crate::transform::JvmOrigin;
 use crate::transform::inspection::Inspection;
 use crate::transform::method_state::MethodOfClass;
@@ -43,7 +43,6 @@ const MOST_ASKED: usize = 100;
 const MOST_NAMES: usize = 20;
 /// Most classes in one.
 const MOST_NAMED: usize = 5;
-const STATEMENT: &[u8] = b"java/sql/Statement";
 const CONNECTION: &[u8] = b"java/sql/Connection";
 
 /// The methods that a request means.
@@ -156,19 +155,7 @@ impl Session {
     pub(super) fn is_statement(&self, class: &[u8], loader: LoaderId) -> bool {
         let found = self.with_program(CLASS_KB, |types, _, _| {
             let found = types.all().find(|(_, id)| &*id.0 == class && (id.1 == loader || class.starts_with(b"java/")));
-            let mut pending: Vec<ClassAt> = found.map(|(at, _)| at).into_iter().collect();
-            let mut seen = Vec::new();
-            while let Some(at) = pending.pop() {
-                if types.name(at) == STATEMENT {
-                    return Ok(true);
-                }
-                if !seen.contains(&at) {
-                    seen.push(at);
-                    let (super_class, interfaces) = types.super_types(at);
-                    pending.extend(super_class.into_iter().chain(interfaces.iter().copied()));
-                }
-            }
-            Ok(false)
+            Ok(found.is_some_and(|(at, _)| types.name(at) == STATEMENT || below(types, STATEMENT).contains(&at)))
         });
         found.unwrap_or(false)
     }
@@ -249,9 +236,13 @@ fn may_be_changed((name, _): &ClassId) -> bool {
 
 /// Returns the classes below this one that may be changed, each once.
 fn changeable_below(types: &LoadedTypes<'_>, top: &[u8]) -> Vec<ClassId> {
+    below(types, top).into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
+}
+
+/// Returns the linked classes that extend or implement a class of this name.
+fn below(types: &LoadedTypes<'_>, top: &[u8]) -> FxHashSet<ClassAt> {
     let tops = types.all().filter(|(_, (name, _))| &**name == top).map(|(at, _)| at);
-    let below: FxHashSet<ClassAt> = tops.flat_map(|top| types.subtypes(top)).collect();
-    below.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
+    tops.flat_map(|top| types.subtypes(top)).collect()
 }
 
 /// Returns the methods that a call may run.

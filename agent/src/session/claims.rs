@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use control::{ContextMethod, ProbeRequest, Probed, Removed};
+use control::{ContextMethod, ProbeRequest, Probed, Removed, UnchangedClass};
 use instrument_core::internal_name::to_source;
 use instrument_core::level::Level;
-use instrument_core::rules::predicates::{Condition, Path, Root};
+use instrument_core::rules::predicates::{Condition, Expected, Path, Root};
 use records::probe_registry::LIVE_NUMBERS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use settings::{ConditionsConfig, ContextPlace};
@@ -35,13 +35,12 @@ pub(super) fn open_context(
     allowed: &ConditionsConfig,
 ) -> Result<Option<Arc<Context>>, String> {
     let Some(text) = probes.context() else { return Ok(None) };
-    let is_baggage = |path: &Path| matches!(path.root, Root::Baggage(_));
-    for (_, condition, _) in probes.condition.iter().flat_map(|condition| condition.steps()) {
-        let baggage = condition.paths().into_iter().find(|(path, _)| is_baggage(path));
-        if let Some((path, _)) = baggage.filter(|_| allowed.baggage_from.is_empty()) {
-            let message = "no client's baggage is believed; name their addresses: `baggage-from` in [conditions] of the configuration file, then detach the agent and attach it again, or restart the JVM";
-            return Err(condition.problem(path, message));
-        }
+    let is_baggage = |(path, _): &(&Path, Expected)| matches!(path.root, Root::Baggage(_));
+    let looks_at_baggage = |condition: &Condition| condition.paths().iter().any(is_baggage);
+    let mut conditions = probes.condition.iter().flat_map(|condition| condition.steps());
+    // Wherever it is in the condition: it is the configuration that lacks something, and `instr diagnose --with` writes conditions itself.
+    if allowed.baggage_from.is_empty() && conditions.any(|(_, condition, _)| looks_at_baggage(condition)) {
+        return Err("no client's baggage is believed; name their addresses: `baggage-from` in [conditions] of the configuration file, then detach the agent and attach it again, or restart the JVM".to_owned());
     }
     if probes.condition.is_some() && contexts::place() == ContextPlace::Stack {
         return Err("the stack of a thread does not say for which calls a condition held: conditions need `place = \"off-heap\"` or `\"thread-local\"` in [contexts] of the configuration file, and a restart".to_owned());
@@ -121,9 +120,14 @@ impl Session {
         }
         let methods = self.instrumentation.live.probes_of_claim(id).len();
         self.note_claim(id, &format!("{} of {text} by request", counted(methods as u64, "probe")));
-        let waiting = self.reconciler.waiting(|class| probes.patterns().any(|pattern| pattern.may_be_in(class)));
+        let is_meant = |class: &str| probes.patterns().any(|pattern| pattern.may_be_in(class));
+        let waiting = self.reconciler.waiting(is_meant);
         let overruled = self.instrumentation.live.overruled(id, probes.level);
-        let refused = self.reasons(&outcome.refused);
+        let mut unchanged = self.refused(&outcome.refused);
+        let refused = unchanged.iter().take(MOST_REASONS).map(|of| of.reason.clone()).collect();
+        let waits = self.reconciler.waiting_classes().into_iter();
+        let waits = waits.filter(|((name, _), _)| is_meant(&String::from_utf8_lossy(name)));
+        unchanged.extend(waits.map(|((name, _), reason)| UnchangedClass { class: to_source(&name), reason }));
         let has_probes = |name: &&Arc<[u8]>| probes.may_be_in(&String::from_utf8_lossy(name));
         let classes = outcome.changed.iter().filter(has_probes).count();
         let within = self.context_methods(&claim, counted_methods.into_iter().skip(1));
@@ -134,6 +138,7 @@ impl Session {
             classes,
             waiting,
             refused,
+            unchanged,
             overruled,
             expires,
             within,
@@ -188,14 +193,14 @@ impl Session {
         Some(outcome)
     }
 
-    /// Returns why classes of these names cannot be changed; of many of the first.
-    fn reasons(&self, refused: &FxHashSet<Arc<[u8]>>) -> Vec<String> {
+    /// Returns the classes of these names, which cannot be changed, with the reasons.
+    fn refused(&self, names: &FxHashSet<Arc<[u8]>>) -> Vec<UnchangedClass> {
         let reasons = self.instrumentation.statistics.refused_classes();
-        let mut names: Vec<String> = refused.iter().map(|name| to_source(name)).collect();
+        let mut names: Vec<String> = names.iter().map(|name| to_source(name)).collect();
         names.sort_unstable();
-        names.truncate(MOST_REASONS);
         let reason = |name: &String| reasons.get(name).map_or("refused", String::as_str);
-        names.iter().map(|name| format!("{name}: {}", reason(name))).collect()
+        let of = |class: String| UnchangedClass { reason: format!("{class}: {}", reason(&class)), class };
+        names.into_iter().map(of).collect()
     }
 
     /// Ends a claim of a person.

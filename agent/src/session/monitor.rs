@@ -5,8 +5,9 @@ mod details;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use control::{DiagnoseRequest, Refusal, Suspect, SuspectList};
+use control::{DiagnoseRequest, ErrorCode, Refusal, Suspect, SuspectList};
 use instrument_core::level::Level;
+use instrument_core::rules::nearest_name::nearest_name;
 use metrics::Durations;
 use parking_lot::Mutex;
 use records::probe_registry::{KnownProbe, ProbeDescription};
@@ -167,7 +168,10 @@ impl Session {
         let config = &generation.setup.config;
         let selection = methods.map(LiveSelection::parse).transpose()?;
         if let Some(unknown) = selection.as_ref().and_then(|meant| meant.unknown(generation.templates())) {
-            return Err(Refusal::new(control::ErrorCode::UnknownName, unknown));
+            return Err(Refusal::new(ErrorCode::UnknownName, unknown));
+        }
+        if let Some(meant @ LiveSelection::Methods(_)) = &selection {
+            self.check_that_some_record(meant, &generation)?;
         }
         let limits = Limits::of(&config.slow_calls, selection, slower_than_us);
         let now = Instant::now();
@@ -197,6 +201,23 @@ impl Session {
             suspects: suspects.collect(),
             diagnoses,
         })
+    }
+
+    /// Refuses methods of which none has a probe: their calls are never seen.
+    fn check_that_some_record(&self, meant: &LiveSelection, generation: &Generation) -> Result<(), Refusal> {
+        let described = self.instrumentation.probes.described();
+        if described.iter().any(|probe| meant.takes(probe, generation.templates())) {
+            return Ok(());
+        }
+        let text = meant.text();
+        let help = match nearest_name(&text, described.iter().map(|probe| probe.method.as_str())) {
+            Some(nearest) => format!("did you mean `{nearest}`?"),
+            None => format!(
+                "`instr methods` lists the methods that do; `instr probe PID '{text}'` adds probes, if the name is right"
+            ),
+        };
+        Err(Refusal::new(ErrorCode::UnknownName, format!("no loaded method that records its calls is named by {text}"))
+            .help(help))
     }
 
     /// Whether nobody can say which calls under a number are slow: at level watch only long calls are seen, from which nothing is learnt.

@@ -196,8 +196,9 @@ fn cycles(text: &str) -> Result<u64, String> {
 }
 
 fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
-    let Probed { claim, methods: probes, classes, waiting, refused, overruled, expires, within, direct, condition } =
-        probed;
+    let Probed {
+        claim, methods: probes, classes, waiting, refused, overruled, expires, within, direct, condition, ..
+    } = probed;
     let mut lines = vec![match (classes, probes) {
         (0, 0) if !waiting.is_empty() || !refused.is_empty() => {
             format!("claim {claim}: no probe yet; `instr remove {pid} {claim}` ends it")
@@ -353,6 +354,7 @@ mod tests {
             classes,
             waiting: Vec::new(),
             refused: Vec::new(),
+            unchanged: Vec::new(),
             overruled: None,
             expires: None,
             within: Vec::new(),

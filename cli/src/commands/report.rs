@@ -8,6 +8,7 @@ use trace::analysis::{Grouping, Measure, TimeLine};
 use trace::report::{TerminalOptions, View, allocated, html_with_time_line, json, method, moved, terminal, view};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
+use crate::diagnosis::terminal_width;
 use crate::failure::Failure;
 use crate::output_file;
 use crate::progress::show_progress;
@@ -192,11 +193,5 @@ fn shift(arguments: &Arguments, analysis: &Analysis, options: AnalysisOptions) -
 pub(crate) fn terminal_options(rows: usize) -> TerminalOptions {
     let is_terminal = stdout().is_terminal();
     let colours = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    // Shells rarely export COLUMNS.
-    let of_terminal =
-        || ratatui::crossterm::terminal::size().ok().filter(|_| is_terminal).map(|(columns, _)| usize::from(columns));
-    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).or_else(of_terminal);
-    let width = width.filter(|width| *width > 0);
-    let standard = TerminalOptions::default();
-    TerminalOptions { width: width.unwrap_or(standard.width), colours, rows, ..standard }
+    TerminalOptions { width: terminal_width(), colours, rows, ..TerminalOptions::default() }
 }

@@ -1,22 +1,16 @@
 //! The context of a diagnosis in the JVM that sends requests: as long as the diagnosis goes on in others, requests that are sent inside it say so.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
-use control::{BaggageFigures, ClaimList, Probed, Removed, Request};
+use control::{BaggageFigures, ClaimList, Probed, Removed, Request, UnchangedClass};
 
-use super::interruption::Interruption;
+use super::conversation::{BETWEEN_LOOKS, is_confirmed};
+use super::interruption::{BETWEEN_SIGNALS, Interruption};
 use super::requests::Rate;
 use crate::failure::Failure;
 use crate::running_agent::OpenConnection;
-
-/// The agent disconnects clients that are silent for a second if others need their place.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
-/// Waiting for the agent ends after this time, to see whether there was a signal.
-const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
-/// An agent that has not removed the claim by then does so when it notices that the connection is closed.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An answer of the agent about the claim.
 enum Answer {
@@ -112,13 +106,12 @@ impl CarriedContext {
     /// Has the claim removed; returns whether the agent has confirmed that.
     pub(super) fn remove(&mut self) -> bool {
         self.stays = None;
-        loop {
-            match self.answers.recv_timeout(PATIENCE) {
-                Ok(Answer::InForce(_) | Answer::Figures(..)) => {}
-                Ok(Answer::Removed) => return true,
-                Ok(Answer::Ended(_)) | Err(_) => return false,
-            }
-        }
+        let is_removed = |answer| match answer {
+            Answer::InForce(_) | Answer::Figures(..) => None,
+            Answer::Removed => Some(true),
+            Answer::Ended(_) => Some(false),
+        };
+        is_confirmed(&self.answers, is_removed).unwrap_or(false)
     }
 }
 
@@ -167,7 +160,7 @@ fn why_nothing_is_carried(probed: &Probed, writer: Option<&str>) -> Option<Failu
             format!("diagnose a method that calls {method}"),
         ));
     }
-    let reason = unchanged(probed).find(|reason| writer.is_some_and(|writer| reason.contains(writer)))?;
+    let UnchangedClass { reason, .. } = probed.unchanged.iter().find(|of| Some(&*of.class) == writer)?;
     Some(Failure::new(
         format!("the class that writes them cannot be changed, so they carry no context: {reason}"),
         "diagnose the other process by itself, without `--with`",
@@ -176,11 +169,8 @@ fn why_nothing_is_carried(probed: &Probed, writer: Option<&str>) -> Option<Failu
 
 /// Says which other classes are as they were.
 fn notices(probed: &Probed) -> Vec<String> {
-    unchanged(probed).map(|reason| format!("some requests may not carry the context: {reason}")).collect()
-}
-
-fn unchanged(probed: &Probed) -> impl Iterator<Item = &String> {
-    probed.refused.iter().chain(&probed.waiting)
+    let reasons = probed.refused.iter().chain(&probed.waiting);
+    reasons.map(|reason| format!("some requests may not carry the context: {reason}")).collect()
 }
 
 #[cfg(test)]
@@ -193,18 +183,33 @@ mod tests {
 
     fn probed(methods: usize, waiting: &[&str], refused: &[&str]) -> Probed {
         let texts = |of: &[&str]| of.iter().map(|text| (*text).to_owned()).collect();
+        let of_class = |text: &&str| {
+            let class = text.split([':', ' ']).next().unwrap_or_default().to_owned();
+            UnchangedClass { class, reason: (*text).to_owned() }
+        };
         Probed {
-            claim: 3,
-            methods: 0,
-            classes: 2,
             waiting: texts(waiting),
             refused: texts(refused),
-            overruled: None,
-            expires: None,
+            unchanged: refused.iter().chain(waiting).map(of_class).collect(),
             within: vec![
                 ContextMethod { method: "a.A.a".to_owned(), methods: 1 },
                 ContextMethod { method: "a.B.b".to_owned(), methods },
             ],
+            ..no_methods()
+        }
+    }
+
+    fn no_methods() -> Probed {
+        Probed {
+            claim: 3,
+            methods: 0,
+            classes: 2,
+            waiting: Vec::new(),
+            refused: Vec::new(),
+            unchanged: Vec::new(),
+            overruled: None,
+            expires: None,
+            within: Vec::new(),
             direct: false,
             condition: None,
         }
@@ -221,6 +226,8 @@ mod tests {
         let missing = why(&probed(0, &[], &[]));
         assert!(missing.contains("no loaded class has a method a.B.b") && missing.contains("help:"), "{missing}");
         let reason = "sun.net.www.http.HttpClient: the JVM refuses it";
+        // Another class may be named in a reason.
+        assert_eq!(why(&probed(1, &["a.B waits for sun.net.www.http.HttpClient"], &[])), "");
         for of in [probed(1, &[], &[reason]), probed(1, &[reason], &[])] {
             assert!(why(&of).contains(&format!("they carry no context: {reason}")), "{}", why(&of));
             assert!(why_nothing_is_carried(&of, None).is_none(), "who sends requests is not known");

@@ -1,7 +1,7 @@
 //! The thread that talks to the agent, so that Ctrl-C is answered while the agent is not.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use control::{Diagnosis, ErrorCode, Removed, Request};
@@ -10,7 +10,9 @@ use crate::failure::Failure;
 use crate::running_agent::OpenConnection;
 
 /// The agent disconnects clients that are silent for a second if others need their place.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+pub(super) const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+/// An agent that has not removed its probes by then does so when it notices that the connection is closed.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An answer of the agent.
 pub(super) enum Answer {
@@ -42,6 +44,35 @@ impl Conversation {
             let _ = failed.map(|error| sender.send(Answer::Failed(error)));
         })?;
         Ok(Conversation { orders, answers })
+    }
+
+    /// Has the agent remove the probes; returns whether it has confirmed that. `last` becomes what it has said of the diagnosis before.
+    pub(super) fn remove(&self, last: &mut Option<Diagnosis>) -> bool {
+        // A thread that has ended has nothing left to remove.
+        let _ = self.orders.send(Remove);
+        let is_removed = |answer| match answer {
+            Answer::Seen(seen) => {
+                *last = Some(*seen);
+                None
+            }
+            Answer::Removed => Some(true),
+            Answer::Failed(_) => Some(false),
+        };
+        is_confirmed(&self.answers, is_removed).unwrap_or(true)
+    }
+}
+
+/// Waits for the answer to the order to remove something, which `of` recognises; returns whether it confirms that, `None` if the thread that listens to the agent
+/// has ended before.
+pub(super) fn is_confirmed<A>(answers: &Receiver<A>, mut of: impl FnMut(A) -> Option<bool>) -> Option<bool> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match answers.recv_timeout(until.saturating_duration_since(Instant::now())).map(&mut of) {
+            Ok(None) => {}
+            Ok(is_confirmed) => return is_confirmed,
+            Err(RecvTimeoutError::Timeout) => return Some(false),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
     }
 }
 

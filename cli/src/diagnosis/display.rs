@@ -64,7 +64,9 @@ pub(super) fn print_result(seen: &Diagnosis, json: bool) -> Result<()> {
     Ok(())
 }
 
-fn terminal_width() -> usize {
+/// Returns the columns of the terminal. What is no terminal has no width, unless `COLUMNS` says one.
+pub(crate) fn terminal_width() -> usize {
+    // Shells rarely export it.
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let of_terminal = || stdout().is_terminal().then(|| size().ok()).flatten().map(|(columns, _)| usize::from(columns));
     columns.or_else(of_terminal).filter(|width| *width > 0).unwrap_or(UNLIMITED)

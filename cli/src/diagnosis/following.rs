@@ -2,23 +2,18 @@
 
 use std::process::ExitCode;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use control::{Diagnosis, DiagnosisState, Request};
 
-use super::conversation::{Answer, Conversation, Remove};
+use super::conversation::{Answer, Conversation};
 use super::display::{Display, print_result};
 use super::exit_code;
-use super::interruption::Interruption;
+use super::interruption::{BETWEEN_SIGNALS, Interruption};
 use super::peers::{self, First, Together};
 use crate::java_process::Process;
 use crate::running_agent::OpenConnection;
-
-/// Waiting for the agent ends after this time, to see whether there was a signal.
-const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
-/// An agent that has not removed its probes by then does so when it notices that the connection is closed.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 const NOT_CONFIRMED: &str = "the agent has not confirmed that the probes are removed: it removes them when it notices that the connection is closed";
 
@@ -154,17 +149,6 @@ impl Following {
 
     /// Has the agent remove the probes. Returns what is to be said of that.
     fn remove(&mut self) -> &'static str {
-        let until = Instant::now() + PATIENCE;
-        // A thread that has ended has nothing left to remove.
-        let _ = self.conversation.orders.send(Remove);
-        loop {
-            match self.conversation.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Answer::Seen(seen)) => self.last = Some(*seen),
-                Ok(Answer::Removed) | Err(RecvTimeoutError::Disconnected) => return "removed",
-                Ok(Answer::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
-                    return NOT_CONFIRMED;
-                }
-            }
-        }
+        if self.conversation.remove(&mut self.last) { "removed" } else { NOT_CONFIRMED }
     }
 }

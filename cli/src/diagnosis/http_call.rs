@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use control::{Diagnosis, DiagnosisNode, NodeKind, Request};
+use control::{Diagnosis, DiagnosisNode, LONGEST_DIAGNOSIS, NodeKind, Request};
 use instrument_core::level::Level;
 use trace::report::{class_and_method, duration};
 
@@ -16,15 +16,16 @@ const CLIENTS: [&str; 5] = [
 ];
 const NEW_CLIENT: &str = "java.net.http.HttpClient.";
 /// What calls wait for that read the answer of a request, or wait for the thread that does.
-const WAITS: [&str; 2] = ["socket read", "result of another thread"];
+const WAITS: [&str; 2] = ["socket read", OTHER_THREAD];
+const OTHER_THREAD: &str = "result of another thread";
 /// Where servlets get a request; the first that the other JVM has loaded.
 const SERVICES: [&str; 2] = [
     "jakarta.servlet.http.HttpServlet.service(jakarta.servlet.ServletRequest, jakarta.servlet.ServletResponse)",
     "javax.servlet.http.HttpServlet.service(javax.servlet.ServletRequest, javax.servlet.ServletResponse)",
 ];
 
-/// The context ends after this time at the latest, in seconds, as diagnoses do.
-const LONGEST: u64 = 600;
+/// Without fast calls to compare with, requests are slow that take this part of the call.
+const LEAST_PART: f64 = 0.1;
 /// Of a stated time, other JVMs get at least this much, in seconds.
 const LEAST: u64 = 5;
 /// The context ends so much later than the diagnoses that need it, in seconds.
@@ -59,6 +60,29 @@ impl HttpCall {
         Some(HttpCall { at, within: methods_around(diagnosis, node), slower_than_us, reason, writer: writer(node) })
     }
 
+    /// Says which branches explain more and are not followed, although what they wait for may be the answer of another JVM.
+    pub(super) fn larger_branches(&self, diagnosis: &Diagnosis, across_threads: bool) -> Vec<String> {
+        let share = |node: &DiagnosisNode| node.share.unwrap_or(0.0);
+        let followed = diagnosis.nodes.get(self.at).map_or(0.0, share);
+        let is_larger = |node: &&DiagnosisNode| is_end(node) && may_wait_for_answer(node) && share(node) > followed;
+        let said = |node: &DiagnosisNode| {
+            let is_on_thread = node.reason.as_ref().is_some_and(|reason| reason.starts_with(OTHER_THREAD));
+            let caller = node.parent.and_then(|parent| diagnosis.nodes.get(parent));
+            let help = match caller {
+                _ if is_on_thread && !across_threads => "`--across-threads` goes on in that thread".to_owned(),
+                Some(caller) => format!("diagnose {} with `--with` for it", short(&caller.method)),
+                None => "`--with` follows calls of the JDK's HTTP clients".to_owned(),
+            };
+            format!(
+                "{:.0} % of what makes the calls slow is {}, which waits ({}) and is not followed into other JVMs: {help}",
+                share(node) * 100.0,
+                short(&node.method),
+                node.reason.as_deref().unwrap_or_default()
+            )
+        };
+        diagnosis.nodes.iter().filter(is_larger).map(said).collect()
+    }
+
     /// Returns from which length on requests are slow.
     pub(super) fn limit(&self) -> String {
         duration(self.slower_than_us * 1_000)
@@ -78,7 +102,7 @@ impl HttpCall {
             when: when.clone(),
             across_threads: *across_threads,
             across_hosts: Some(name.to_owned()),
-            seconds: Some(seconds_left(diagnosed, took).unwrap_or(LONGEST) + LATER),
+            seconds: Some(seconds_left(diagnosed, took).unwrap_or(LONGEST_DIAGNOSIS) + LATER),
             calls: None,
             cycles: None,
             healthy_seconds: None,
@@ -133,23 +157,25 @@ fn may_wait_for_answer(node: &DiagnosisNode) -> bool {
     node.reason.as_ref().is_some_and(|reason| WAITS.iter().any(|wait| reason.starts_with(wait)))
 }
 
-/// Returns from which length on requests are slow, in microseconds, and why.
+/// Returns from which length on requests are slow, in microseconds, and why. Lengths of fast requests differ by factors, so the limit is as many times their mean
+/// as the mean of the slow ones is of it. What the other JVM does not cause of the slow ones does not count there, so the middle would be too long.
 fn limit(call: &DiagnosisNode) -> Option<(u64, String)> {
     let (calls, slow_calls, total, slow) = (call.calls?, call.slow_calls?, call.total_ms?, call.slow_ms?);
     let mean = |millis: f64, calls: u64| (calls > 0).then(|| millis / calls as f64);
     let (in_slow, in_fast) = (mean(slow, slow_calls)?, mean(total - slow, calls.saturating_sub(slow_calls)));
     let (limit, why) = match in_fast {
         Some(in_fast) => (
-            (in_slow + in_fast) / 2.0,
+            (in_slow * in_fast).sqrt(),
             format!(
-                "the middle between its mean time in slow calls, {}, and in fast ones, {}",
+                "the geometric mean of its mean times in slow calls, {}, and in fast ones, {}",
                 text(in_slow),
                 text(in_fast)
             ),
         ),
-        None => {
-            (in_slow / 2.0, format!("half its mean time in slow calls, {}: it has none in fast ones", text(in_slow)))
-        }
+        None => (
+            in_slow * LEAST_PART,
+            format!("a tenth of its mean time in slow calls, {}: it has none in fast ones", text(in_slow)),
+        ),
     };
     let micros = (limit * 1e3).max(1.0) as u64;
     Some((micros, format!("requests that take longer than {} are slow ({why})", text(limit))))
@@ -225,6 +251,7 @@ mod tests {
             slow: 10,
             explained: Some(0.9),
             sentence: None,
+            parts: None,
             nodes,
             cost: DiagnosisCost { classes: 0, retransforms: 0, longest_stop_ms: 0.0, cpu_ms: 0.0 },
             stacks: 0,
@@ -237,21 +264,33 @@ mod tests {
         let read =
             node(Some(1), "java.net.HttpURLConnection.getResponseCode()", NodeKind::Waiting, Some("socket read"));
         let call = HttpCall::of(&diagnosis(read.clone())).unwrap();
-        assert_eq!((call.at, call.within.as_str(), call.slower_than_us), (2, "a.A.a > a.B$C.b", 22_500));
+        assert_eq!((call.at, call.within.as_str(), call.slower_than_us), (2, "a.A.a > a.B$C.b", 14_142));
         assert!(
-            call.reason.contains("22.5 ms") && call.reason.contains("40.0 ms") && call.reason.contains("5.00 ms"),
+            call.reason.contains("14.1 ms") && call.reason.contains("40.0 ms") && call.reason.contains("5.00 ms"),
             "{}",
             call.reason
         );
         let only_slow = DiagnosisNode { calls: Some(10), total_ms: Some(400.0), parent: Some(0), ..read.clone() };
         let call = HttpCall::of(&diagnosis(only_slow)).unwrap();
-        assert_eq!((call.within.as_str(), call.slower_than_us), ("a.A.a", 20_000));
+        assert_eq!((call.within.as_str(), call.slower_than_us), ("a.A.a", 4_000));
         let others = [
             DiagnosisNode { followed: false, ..read.clone() },
             DiagnosisNode { kind: NodeKind::Method, ..read.clone() },
             node(Some(1), "java.lang.Thread.sleep(long)", NodeKind::Waiting, Some("sleep")),
         ];
         assert!(others.into_iter().all(|other| HttpCall::of(&diagnosis(other)).is_none()));
+    }
+
+    #[test]
+    fn the_limit_is_near_fast_requests_if_slow_ones_are_many_times_as_long() {
+        let of = |slow: f64, fast: f64| {
+            let (total_ms, slow_ms) = (Some(10.0 * slow + 20.0 * fast), Some(10.0 * slow));
+            let call = node(None, "java.net.URL.openStream()", NodeKind::Waiting, None);
+            limit(&DiagnosisNode { total_ms, slow_ms, ..call }).unwrap().0
+        };
+        // Of 39 ms more, 9 are enough to be noticed.
+        assert_eq!(of(40.0, 1.0), 6_324);
+        assert_eq!(of(12.1, 10.0), 11_000, "requests that are nearly as long are not told apart by less");
     }
 
     #[test]
@@ -266,6 +305,13 @@ mod tests {
         both.nodes.push(client);
         let call = HttpCall::of(&both).unwrap();
         assert_eq!((call.at, call.writer), (3, Some("jdk.internal.net.http.MultiExchange")));
+        // The one that is larger is said to be left out, with what helps.
+        let said = call.larger_branches(&both, false);
+        assert!(said.len() == 1 && said[0].starts_with("90 % of") && said[0].contains("Future.get"), "{said:?}");
+        assert!(said[0].ends_with("`--across-threads` goes on in that thread"), "{said:?}");
+        let said = call.larger_branches(&both, true);
+        assert!(said[0].ends_with("diagnose B$C.b with `--with` for it"), "{said:?}");
+        assert!(other.larger_branches(&both, false).is_empty(), "none is larger than the largest");
     }
 
     #[test]
@@ -281,7 +327,7 @@ mod tests {
             let peer = serde_json::to_value(call.peer_requests(&diagnosed, "d1", took).first()).unwrap();
             let context = serde_json::to_value(call.context_request(&diagnosed, "d1", took)).unwrap();
             assert_eq!(peer["seconds"].as_u64(), left);
-            assert_eq!(context["seconds"].as_u64(), Some(left.unwrap_or(LONGEST) + LATER), "peers end first");
+            assert_eq!(context["seconds"].as_u64(), Some(left.unwrap_or(LONGEST_DIAGNOSIS) + LATER), "peers end first");
         }
     }
 
@@ -316,6 +362,6 @@ mod tests {
         let peers = call.peer_requests(&diagnosed, "d1", Duration::ZERO);
         let peer = serde_json::to_value(peers.first()).unwrap();
         assert_eq!((peers.len(), &peer["when"]), (2, &"baggage.instr = 'd1'".into()));
-        assert!(peer["while_connected"] == true && peer["slower_than_us"] == 22_500);
+        assert!(peer["while_connected"] == true && peer["slower_than_us"] == 14_142);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -9,6 +10,9 @@ use signal_hook::flag;
 
 /// Shells report a program that a signal ended with this number and that of the signal.
 const BY_SIGNAL: u8 = 128;
+
+/// Waiting for an agent ends after this time, to see whether there was a signal.
+pub(super) const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 
 pub(super) struct Interruption {
     /// The exit code; 0 as long as there was no signal.

@@ -1,7 +1,7 @@
 //! Diagnoses of several JVMs as one: the trees of those that answer requests are below the call that waits for the answer.
 
 use trace::report::class_and_method;
-use trace::{Diagnosis, DiagnosisCost, DiagnosisNode};
+use trace::{Diagnosis, DiagnosisBranch, DiagnosisCost, DiagnosisNode, DiagnosisSentence};
 
 /// What was found in a JVM that answers requests.
 pub(super) struct Answering {
@@ -11,8 +11,6 @@ pub(super) struct Answering {
     pub(super) part: f64,
 }
 
-/// What the sentence of a diagnosis has after its subject.
-const SUBJECT_END: &str = " is ";
 /// A JVM is named in the sentence if it explains so much of the call.
 const LEAST_NAMED: f64 = 0.1;
 /// A notice says that time is spent outside of the JVMs if they explain less of the call.
@@ -40,8 +38,11 @@ pub(super) fn joined(first: &Diagnosis, call: usize, answering: &[Answering]) ->
         let explained = answering.iter().zip(&shares).map(within).sum::<f64>();
         let beside = |explained: f64| (explained - of_call.share.unwrap_or(0.0)).max(0.0);
         all.explained = first.explained.map(|before| beside(before) + explained);
-        all.sentence = first.sentence.as_deref().map(|sentence| with_ways(sentence, of_call, answering, &shares));
-        all.notices.extend(elsewhere(of_call, &shares));
+        if let Some(parts) = &first.parts {
+            let parts = with_ways(parts, (call, of_call.share.unwrap_or(0.0)), answering, &shares);
+            (all.sentence, all.parts) = (Some(parts.to_string()), Some(parts));
+        }
+        all.notices.extend(elsewhere(of_call, shares.iter().sum()));
     }
     all
 }
@@ -106,9 +107,9 @@ impl Means {
     }
 }
 
-/// Says that a part of the call's time is not in these JVMs.
-fn elsewhere(call: &DiagnosisNode, shares: &[f64]) -> Option<String> {
-    let (of_call, inside) = (call.share?, shares.iter().sum::<f64>());
+/// Says that a part of the call's time is not in the other JVMs, which explain this much.
+pub(super) fn elsewhere(call: &DiagnosisNode, inside: f64) -> Option<String> {
+    let of_call = call.share?;
     let is_much = of_call > 0.0 && inside < of_call * NEARLY_ALL;
     is_much.then(|| {
         format!(
@@ -119,47 +120,26 @@ fn elsewhere(call: &DiagnosisNode, shares: &[f64]) -> Option<String> {
     })
 }
 
-/// Returns the sentence with the ways within the other JVMs in place of what the call waits for.
-fn with_ways(sentence: &str, call: &DiagnosisNode, answering: &[Answering], shares: &[f64]) -> String {
-    let named = class_and_method(&call.method);
-    let (before, rest) = match sentence.split_once(&format!("{named} -> ")) {
-        Some((before, rest)) => (format!("{before}{named}"), rest),
-        None => return sentence.to_owned(),
-    };
-    let least = call.share.unwrap_or(0.0) * LEAST_NAMED;
-    let is_named = |(of, share): &(&Answering, &f64)| **share >= least && way(of).is_some();
-    let named: Vec<(&Answering, &f64)> = answering.iter().zip(shares).filter(is_named).collect();
-    let ways: Vec<String> = named.iter().filter_map(|(of, _)| way(of)).collect();
-    if ways.is_empty() {
-        return sentence.to_owned();
+/// Returns the result with the ways within the other JVMs in place of what the call waits for.
+fn with_ways(
+    first: &DiagnosisSentence,
+    (call, of_call): (usize, f64),
+    answering: &[Answering],
+    shares: &[f64],
+) -> DiagnosisSentence {
+    let mut all = first.clone();
+    let largest = |of: &Answering| of.found.parts.as_ref()?.branches.first().cloned();
+    let named = answering.iter().zip(shares).filter(|(_, share)| **share >= of_call * LEAST_NAMED);
+    let named: Vec<(u32, f64, DiagnosisBranch)> =
+        named.filter_map(|(of, share)| Some((of.pid, *share, largest(of)?))).collect();
+    let branch = all.branches.iter_mut().find(|branch| branch.node == call);
+    if let Some(branch) = branch.filter(|_| !named.is_empty()) {
+        let way = |(pid, _, branch): &(u32, f64, DiagnosisBranch)| format!("JVM {pid}: {}", branch.way.join(" -> "));
+        branch.way.pop();
+        branch.way.push(named.iter().map(way).collect::<Vec<_>>().join(" and "));
+        branch.share = named.iter().map(|(_, share, branch)| share * branch.share).sum();
     }
-    // What follows what the call waits for: other branches, or that there were no fast calls.
-    let others = ["; ", " (there were no"].iter().filter_map(|begin| rest.find(begin)).min();
-    let others = others.and_then(|at| rest.get(at..)).unwrap_or_default();
-    let whole = format!("{before} -> {}{others}", ways.join(" and "));
-    // The first percentage is that of the branch named first: what its end explains.
-    let is_first = !before.contains("; ");
-    let explained = named.iter().map(|(of, share)| **share * most_explained(&of.found)).sum::<f64>();
-    match whole.split_once(" % ").filter(|_| is_first) {
-        Some((_, rest)) => format!("{:.0} % {rest}", explained * 100.0),
-        None => whole,
-    }
-}
-
-/// `JVM 4711: Stock.find -> sleep`.
-fn way(of: &Answering) -> Option<String> {
-    let (_, way) = of.found.sentence.as_deref()?.split_once(SUBJECT_END)?;
-    let way = way.split(" (there were no").next().and_then(|way| way.split("; ").next()).unwrap_or(way);
-    Some(format!("JVM {}: {way}", of.pid))
-}
-
-/// The part that the end explains which explains most.
-fn most_explained(found: &Diagnosis) -> f64 {
-    let is_end = |(at, node): &(usize, &DiagnosisNode)| {
-        node.followed && !found.nodes.iter().any(|below| below.parent == Some(*at) && below.followed)
-    };
-    let shares = found.nodes.iter().enumerate().filter(is_end).filter_map(|(_, node)| node.share);
-    shares.fold(0.0, f64::max)
+    all
 }
 
 fn sum(one: DiagnosisCost, other: DiagnosisCost) -> DiagnosisCost {
@@ -196,13 +176,21 @@ mod tests {
             node(Some(0), "a.B.b()", 46, 4, 0.93),
             node(Some(1), "java.net.HttpURLConnection.getResponseCode()", 42, 2, 0.9),
         ];
-        let sentence = "90 % of the slow calls of A.a is B.b -> HttpURLConnection.getResponseCode -> socket read; 10 % is X.x -> sleep";
+        let way = |of: &[&str]| of.iter().map(|step| (*step).to_owned()).collect();
+        let call = DiagnosisBranch {
+            node: 2,
+            share: 0.9,
+            way: way(&["B.b", "HttpURLConnection.getResponseCode", "socket read"]),
+        };
+        let other = DiagnosisBranch { node: 1, share: 0.1, way: way(&["X.x", "sleep"]) };
+        let parts = DiagnosisSentence { subject: "A.a".to_owned(), is_compared: true, branches: vec![call, other] };
         Diagnosis {
             calls: 30,
             slow: 10,
             nodes,
             explained: Some(1.0),
-            sentence: Some(sentence.to_owned()),
+            sentence: Some(parts.to_string()),
+            parts: Some(parts),
             ..Diagnosis::default()
         }
     }
@@ -213,9 +201,12 @@ mod tests {
             node(None, "jakarta.servlet.http.HttpServlet.service(..)", 38, 2, 1.0),
             DiagnosisNode { level: 1, ..node(Some(0), "s.Stock.find()", 37, 1, 0.95) },
         ];
-        let sentence = "95 % of the slow calls of HttpServlet.service under baggage.instr = 'd1' is Stock.find -> sleep; 5 % is x (there were no fast calls to compare with)";
-        let (sentence, explained) = (Some(sentence.to_owned()), Some(0.95));
-        let found = Diagnosis { calls: 30, slow, nodes, explained, sentence, ..Diagnosis::default() };
+        let way = vec!["Stock.find".to_owned(), "sleep; or not".to_owned()];
+        let branches = vec![DiagnosisBranch { node: 1, share: 0.95, way }];
+        let parts = DiagnosisSentence { subject: "HttpServlet.service".to_owned(), is_compared: false, branches };
+        let (sentence, explained) = (Some(parts.to_string()), Some(0.95));
+        let found =
+            Diagnosis { calls: 30, slow, nodes, explained, sentence, parts: Some(parts), ..Diagnosis::default() };
         Answering { pid, found, part }
     }
 
@@ -230,7 +221,7 @@ mod tests {
         assert!((all.explained.unwrap() - (0.1 + 0.81 * 0.95)).abs() < 1e-9);
         assert_eq!(
             all.sentence.unwrap(),
-            "77 % of the slow calls of A.a is B.b -> HttpURLConnection.getResponseCode -> JVM 7: Stock.find -> sleep; 10 % is X.x -> sleep"
+            "77 % of the slow calls of A.a is B.b -> HttpURLConnection.getResponseCode -> JVM 7: Stock.find -> sleep; or not; 10 % is X.x -> sleep"
         );
     }
 
@@ -297,7 +288,10 @@ mod tests {
         let all = joined(&first(), 2, &[answering(7, 10, 0.75), answering(8, 10, 0.25)]);
         assert_near(&roots(&all, 2), &[0.81 * 0.75, 0.81 * 0.25]);
         let sentence = all.sentence.unwrap();
-        assert!(sentence.contains("JVM 7: Stock.find -> sleep and JVM 8: Stock.find -> sleep; 10 %"), "{sentence}");
+        assert!(
+            sentence.contains("JVM 7: Stock.find -> sleep; or not and JVM 8: Stock.find -> sleep; or not; 10 %"),
+            "{sentence}"
+        );
         // More than the call itself is not explained.
         let too_much = joined(&first(), 2, &[answering(7, 30, 0.75), answering(8, 30, 0.25)]);
         assert_near(&roots(&too_much, 2), &[0.9 * 0.75, 0.9 * 0.25]);
@@ -306,7 +300,7 @@ mod tests {
     #[test]
     fn the_percentage_is_that_of_the_jvms_that_the_sentence_names() {
         let mut without_a_way = answering(8, 10, 0.5);
-        without_a_way.found.sentence = None;
+        without_a_way.found.parts = None;
         let all = joined(&first(), 2, &[answering(7, 10, 0.5), without_a_way]);
         let sentence = all.sentence.unwrap();
         assert!(sentence.starts_with("38 % of") && !sentence.contains("JVM 8"), "{sentence}");

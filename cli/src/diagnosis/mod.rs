@@ -20,6 +20,7 @@ use anyhow::Result;
 use control::Request;
 
 use crate::running_agent::ask;
+pub(crate) use display::terminal_width;
 pub(crate) use following::{Manner, follow};
 pub(crate) use times::microseconds;
 

@@ -1,28 +1,24 @@
 //! A diagnosis goes on in the JVMs that answer requests of the diagnosed one: the context is carried to them, and each diagnoses what answers such requests.
 
-use std::sync::mpsc::RecvTimeoutError;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use control::{Diagnosis, DiagnosisState, Request};
+use control::{BaggageAllowed, Diagnosis, DiagnosisState, Request, Status};
 use trace::report::counted;
 
 use super::carried_context::{Begun, CarriedContext};
-use super::conversation::{Answer, Conversation, Remove};
+use super::conversation::{Answer, Conversation};
 use super::display::Display;
 use super::http_call::{HttpCall, short};
-use super::interruption::Interruption;
-use super::joined::{Answering, joined};
+use super::interruption::{BETWEEN_SIGNALS, Interruption};
+use super::joined::{Answering, elsewhere, joined};
 use super::requests::{Answered, Rate, parts};
-use crate::failure;
+use crate::failure::{self, Failure};
 use crate::running_agent::OpenConnection;
 
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// A JVM that has got no request of the context, or no slow one, is given up after three times what the first diagnosis took, but not before this time.
 const LEAST_PATIENCE: Duration = Duration::from_secs(15);
-/// An agent that has not removed its probes by then does so when it notices that the connection is closed.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Refuses processes in which a diagnosis cannot go on, before anything is begun.
 pub(super) fn check(pid: u32, with: &[u32]) -> Result<()> {
@@ -33,9 +29,42 @@ pub(super) fn check(pid: u32, with: &[u32]) -> Result<()> {
         if with.iter().take(at).any(|before| before == peer) {
             anyhow::bail!("process {peer} is named twice by `--with`");
         }
-        OpenConnection::to(*peer)?;
     }
-    Ok(())
+    let allowed = with.iter().map(|peer| Ok((*peer, baggage_allowed(*peer)?))).collect::<Result<Vec<_>>>()?;
+    match with {
+        [] => Ok(()),
+        _ => why_not_allowed((pid, baggage_allowed(pid)?), &allowed).map_or(Ok(()), |failure| Err(failure.into())),
+    }
+}
+
+/// Returns what a process allows to be sent and believed; `None` if its agent is too old to say that.
+fn baggage_allowed(pid: u32) -> Result<Option<BaggageAllowed>> {
+    let status: Status = OpenConnection::to(pid)?.ask(&Request::Status { methods: Some(0), durations: false })?;
+    Ok(status.baggage)
+}
+
+/// Returns why requests of the first process carry no context to the others.
+fn why_not_allowed(
+    (pid, first): (u32, Option<BaggageAllowed>),
+    others: &[(u32, Option<BaggageAllowed>)],
+) -> Option<Failure> {
+    let to = first
+        .filter(|of| of.to.is_empty())
+        .map(|_| format!("`baggage-to` of process {pid}, for the hosts of the others"));
+    let from = others.iter().filter(|(_, of)| of.as_ref().is_some_and(|of| of.from.is_empty()));
+    let from = from.map(|(peer, _)| format!("`baggage-from` of process {peer}, for the address of the first one"));
+    let missing: Vec<String> = to.into_iter().chain(from).collect();
+    let peers: Vec<String> = others.iter().map(|(peer, _)| peer.to_string()).collect();
+    (!missing.is_empty()).then(|| {
+        Failure::new(
+            format!(
+                "requests of process {pid} cannot be followed into process {}: [conditions] lacks {}",
+                peers.join(", "),
+                missing.join("; ")
+            ),
+            "name them in the configuration file, then detach the agent and attach it again, or restart the JVM; without `--with` the first process is diagnosed alone",
+        )
+    })
 }
 
 /// What was diagnosed first.
@@ -192,19 +221,7 @@ impl Peer {
     /// Has its agent remove the probes, and notes whether that is confirmed.
     fn remove(&mut self) {
         let Some(conversation) = self.conversation.take() else { return };
-        // A thread that has ended has nothing left to remove.
-        let _ = conversation.orders.send(Remove);
-        let until = Instant::now() + PATIENCE;
-        loop {
-            match conversation.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Answer::Seen(seen)) => self.last = Some(*seen),
-                Ok(Answer::Removed) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(Answer::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
-                    self.is_unconfirmed = true;
-                    return;
-                }
-            }
-        }
+        self.is_unconfirmed = !conversation.remove(&mut self.last);
     }
 }
 
@@ -231,7 +248,7 @@ impl Peers<'_> {
             if let Some(code) = interruption.code() {
                 return Some(code);
             }
-            sleep(BETWEEN_LOOKS);
+            sleep(BETWEEN_SIGNALS);
         }
     }
 
@@ -317,14 +334,22 @@ impl Peers<'_> {
             .collect()
     }
 
+    fn is_across_threads(&self) -> bool {
+        matches!(self.first.request, Request::Diagnose { across_threads: true, .. })
+    }
+
     /// Returns what is known in all processes.
     fn found(&self) -> trace::Diagnosis {
         let first = trace::Diagnosis::from(self.first.found);
         let answering = self.answering();
         let mut all = joined(&first, self.call.at, &answering);
         let call = first.nodes.get(self.call.at).map(|node| short(&node.method)).unwrap_or_default();
+        all.notices.extend(self.call.larger_branches(self.first.found, self.is_across_threads()));
         if !answering.is_empty() {
             all.notices.push(format!("below {call} are figures of other JVMs, of later calls; {}", self.call.reason));
+        } else if self.peers.iter().all(Peer::is_over) && self.peers.iter().any(|peer| peer.requests().0 > 0) {
+            // They have got its requests, and explain nothing.
+            all.notices.extend(first.nodes.get(self.call.at).and_then(|node| elsewhere(node, 0.0)));
         }
         for Peer { pid, last, given_up, .. } in &self.peers {
             let notices = last.iter().filter(|_| given_up.is_none()).flat_map(|last| &last.notices);
@@ -360,6 +385,21 @@ mod tests {
         answers.into_iter().for_each(|answer| sender.send(answer).unwrap());
         let conversation = Some(Conversation { orders, answers: received });
         Peer { conversation, ..Peer::of(7) }
+    }
+
+    #[test]
+    fn what_the_configurations_do_not_allow_is_said_with_the_processes() {
+        let allowed = |to: &[&str], from: &[&str]| {
+            let texts = |of: &[&str]| of.iter().map(|text| (*text).to_owned()).collect();
+            Some(BaggageAllowed { to: texts(to), from: texts(from) })
+        };
+        let why = |first, others: &[_]| why_not_allowed((7, first), others).map(|failure| failure.to_string());
+        let (sends, believes) = (allowed(&["stock"], &[]), allowed(&[], &["10.*"]));
+        assert_eq!(why(sends.clone(), &[(8, believes.clone()), (9, None)]), None, "older agents do not say it");
+        let missing = why(None, &[(8, sends.clone()), (9, believes.clone())]).unwrap();
+        assert!(missing.contains("`baggage-from` of process 8") && !missing.contains("baggage-to"), "{missing}");
+        let both = why(believes, &[(8, sends)]).unwrap();
+        assert!(both.contains("`baggage-to` of process 7") && both.contains("into process 8"), "{both}");
     }
 
     #[test]

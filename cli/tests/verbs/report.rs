@@ -44,3 +44,39 @@ fn a_file_that_is_no_recording_is_named() {
         assert!(said.stderr.starts_with("error: ") && said.stderr.contains(file), "{}", said.stderr);
     }
 }
+
+#[test]
+fn names_are_cut_for_terminals_only() {
+    let sandbox = Sandbox::new();
+    let options = RecordingOptions::new(1_700_000_000_000_000_000, 0, ProcessInfo::default());
+    let mut recording = Recording::create(&sandbox.path("trace.jfr"), options).unwrap();
+    let class = format!("{}/Longest", vec!["package"; 30].join("/"));
+    let (class, name, descriptor) = (class.as_bytes(), &b"work"[..], &b"()V"[..]);
+    recording.define_method(1, MethodInfo { class, name, descriptor, access_flags: 1, exact: true, template: "timed" });
+    recording.set_thread(1);
+    recording.call(1, 1_000, 5_000);
+    recording.finish().unwrap();
+    let report = |columns: Option<&str>| {
+        let mut report = Command::new(env!("CARGO_BIN_EXE_instr"));
+        report.args(["report", "trace.jfr"]).current_dir(sandbox.path("")).env_clear();
+        let output = report.envs(columns.map(|columns| ("COLUMNS", columns))).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let whole = format!("{}.Longest.work", vec!["package"; 30].join("."));
+    assert!(report(None).contains(&whole), "{}", report(None));
+    let narrow = report(Some("80"));
+    assert!(!narrow.contains(&whole) && narrow.contains("Longest.work"), "{narrow}");
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_named_with_what_to_do() {
+    let sandbox = Sandbox::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut schema = Command::new(env!("CARGO_BIN_EXE_instr"));
+    let output = schema.arg("schema").current_dir(sandbox.path("")).stdout(full).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("error: cannot write to the standard output") && said.contains("No space left"), "{said}");
+    assert!(said.contains("help: make room"), "{said}");
+}

@@ -30,6 +30,9 @@ pub struct DiagnoseRequest {
     pub while_connected: bool,
 }
 
+/// A diagnosis ends after this time, unless the request states another one, in seconds.
+pub const LONGEST_DIAGNOSIS: u64 = 600;
+
 instrument_core::declare_words! {
     /// What a node of a diagnosis is.
     #[derive(Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -105,6 +108,9 @@ messages! {
         /// The result in one sentence.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub sentence: Option<String>,
+        /// The parts of that sentence.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub parts: Option<DiagnosisSentence>,
         /// The tree: the method first, each node after its parent.
         pub nodes: Vec<DiagnosisNode>,
         /// What the diagnosis has cost up to now.
@@ -115,6 +121,26 @@ messages! {
         /// What should be known about the figures.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub notices: Vec<String>,
+    }
+
+    /// The result of a diagnosis.
+    pub struct DiagnosisSentence {
+        /// What was diagnosed: `Class.method`, and under which condition.
+        pub subject: String,
+        /// Whether there were fast calls to compare with.
+        pub compared: bool,
+        /// The branches that are named, the one that explains most first.
+        pub branches: Vec<DiagnosisBranch>,
+    }
+
+    /// A branch that was followed to its end.
+    pub struct DiagnosisBranch {
+        /// The place of its end in `nodes`.
+        pub node: usize,
+        /// What it explains.
+        pub share: f64,
+        /// The way to its end: methods from the outermost inwards, then what is waited for, if anything is.
+        pub way: Vec<String>,
     }
 
     /// A node of the tree.

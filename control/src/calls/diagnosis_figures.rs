@@ -1,6 +1,6 @@
 //! The agent's answer as reports show diagnoses: those of a running JVM and those in a recording look alike.
 
-use super::diagnosis::{Diagnosis, DiagnosisCost, DiagnosisNode};
+use super::diagnosis::{Diagnosis, DiagnosisBranch, DiagnosisCost, DiagnosisNode, DiagnosisSentence};
 
 impl From<&Diagnosis> for trace::Diagnosis {
     fn from(answer: &Diagnosis) -> trace::Diagnosis {
@@ -18,6 +18,7 @@ impl From<&Diagnosis> for trace::Diagnosis {
             slow: answer.slow,
             explained: answer.explained,
             sentence: answer.sentence.clone(),
+            parts: answer.parts.as_ref().map(sentence),
             nodes: answer.nodes.iter().map(node).collect(),
             cost: cost(&answer.cost),
             notices: evidence.chain(answer.notices.iter().cloned()).collect(),
@@ -25,6 +26,23 @@ impl From<&Diagnosis> for trace::Diagnosis {
             slow_calls: Vec::new(),
             recorded_slow_calls: 0,
         }
+    }
+}
+
+fn sentence(of: &DiagnosisSentence) -> trace::DiagnosisSentence {
+    let branch = |of: &DiagnosisBranch| trace::DiagnosisBranch { node: of.node, share: of.share, way: of.way.clone() };
+    trace::DiagnosisSentence {
+        subject: of.subject.clone(),
+        is_compared: of.compared,
+        branches: of.branches.iter().map(branch).collect(),
+    }
+}
+
+impl From<trace::DiagnosisSentence> for DiagnosisSentence {
+    fn from(of: trace::DiagnosisSentence) -> DiagnosisSentence {
+        let branch = |of: trace::DiagnosisBranch| DiagnosisBranch { node: of.node, share: of.share, way: of.way };
+        let branches = of.branches.into_iter().map(branch).collect();
+        DiagnosisSentence { subject: of.subject, compared: of.is_compared, branches }
     }
 }
 

@@ -59,6 +59,7 @@ impl Controlled for MadeUp {
             classes: 1,
             waiting: Vec::new(),
             refused: Vec::new(),
+            unchanged: Vec::new(),
             overruled: None,
             expires: None,
             within: Vec::new(),

@@ -15,7 +15,8 @@ use crate::jvm::environment::Jvmti;
 use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};
 use crate::jvm::runtime_classes::define_class::GlobalClass;
 
-const STATEMENT: &[u8] = b"java/sql/Statement";
+/// The interface of statements.
+pub(crate) const STATEMENT: &[u8] = b"java/sql/Statement";
 /// Super types of a class that are looked at.
 const MOST_TYPES: usize = 128;
 const TAKING_TEXT: [&[u8]; 5] = [b"execute", b"executeQuery", b"executeUpdate", b"executeLargeUpdate", b"addBatch"];

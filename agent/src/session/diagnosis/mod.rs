@@ -14,7 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use control::{ClaimLimits, DiagnoseRequest, Diagnosis, DiagnosisCost, DiagnosisState, ErrorCode, Refusal};
+use control::{
+    ClaimLimits, DiagnoseRequest, Diagnosis, DiagnosisCost, DiagnosisState, ErrorCode, LONGEST_DIAGNOSIS, Refusal,
+};
 use instrument_core::level::Level;
 use parking_lot::Mutex;
 
@@ -48,8 +50,6 @@ pub(super) struct About {
 const MOST_KEPT: usize = 32;
 /// Levels below the method, unless the request states another number.
 const DEPTH: usize = 40;
-/// A diagnosis ends after this time, unless the request states another one.
-const LONGEST: u64 = 600;
 
 impl Diagnoses {
     fn add(&self, diagnosis: Shared) {
@@ -107,8 +107,14 @@ impl Session {
     pub(super) fn diagnosis_of(&self, claim: u32) -> Result<Diagnosis, Refusal> {
         let found = self.diagnoses.get(claim).map(|of| of.lock().clone());
         found.ok_or_else(|| {
-            Refusal::new(ErrorCode::UnknownName, format!("there is no diagnosis with the number {claim}"))
-                .help("`instr claims` lists those that are under way")
+            let what = if self.instrumentation.claim_ids.was_given(claim) {
+                format!("claim {claim} was no diagnosis, or {MOST_KEPT} others have been begun after it: so many are kept")
+            } else {
+                format!("there is no diagnosis with the number {claim}, and there was none since the agent was attached")
+            };
+            Refusal::new(ErrorCode::UnknownName, what).help(
+                "`instr claims` lists those that are under way; the results of those that have ended are in the recording: `instr report FILE`",
+            )
         })
     }
 
@@ -248,7 +254,7 @@ fn requested(root: &MeantMethod, request: &DiagnoseRequest) -> Result<RequestedP
 
 fn expiry_of(request: &DiagnoseRequest) -> Expiry {
     let limits = ClaimLimits {
-        seconds: Some(request.seconds.unwrap_or(LONGEST)),
+        seconds: Some(request.seconds.unwrap_or(LONGEST_DIAGNOSIS)),
         while_connected: request.while_connected,
         ..ClaimLimits::default()
     };
@@ -278,6 +284,7 @@ fn at_the_beginning(claim: u32, root: &MeantMethod, of: &Claim, request: &Diagno
         slow: 0,
         explained: None,
         sentence: None,
+        parts: None,
         nodes: Vec::new(),
         cost: DiagnosisCost { classes: 0, retransforms: 0, longest_stop_ms: 0.0, cpu_ms: 0.0 },
         stacks: 0,

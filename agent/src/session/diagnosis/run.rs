@@ -531,6 +531,7 @@ impl Run {
             }
         }
         (shared.nodes, shared.explained, shared.sentence) = (result.nodes, result.explained, result.sentence);
+        shared.parts = result.parts.map(Into::into);
         shared.stacks = self.stacks.seen();
         shared.cost = self.cost.clone();
     }

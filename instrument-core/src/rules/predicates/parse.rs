@@ -372,6 +372,9 @@ mod tests {
         let cases = [
             ("htp.path = 'a'", "column 1", "did you mean `http`?"),
             ("http.pth = 'a'", "column 1", "did you mean `path`?"),
+            ("arg0 = 'a'", "column 1", "did you mean `arg.0`?"),
+            ("args12[3].kind = 'a'", "column 1", "did you mean `arg.12[3].kind`?"),
+            ("argx = 'a'", "column 1", "did you mean `arg`?"),
             ("arg.0 = 'card", "column 9", "this quote is not closed"),
             ("arg.0 = 'a' and arg.x = 1", "column 17", "`x` is no number of an argument"),
             ("arg.0 > 'a'", "column 9", "'a' where a number is expected"),

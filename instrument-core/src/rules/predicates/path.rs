@@ -103,7 +103,12 @@ impl Path {
             }
             other => {
                 let error = wrong(format!("`{other}` is nothing that a condition can look at"));
-                Err(error.suggest(nearest(other, &ROOTS)))
+                let index =
+                    other.strip_prefix("arg").map(|rest| rest.trim_start_matches('s')).filter(|rest| is_number(rest));
+                Err(error.suggest(match index {
+                    Some(index) => format!("did you mean `arg.{index}{after}`?"),
+                    None => nearest(other, &ROOTS),
+                }))
             }
         }
     }
@@ -133,6 +138,10 @@ impl Path {
         };
         Ok(Path { root, members: Vec::new(), places: Vec::new(), span: span.clone() })
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn nearest(name: &str, known: &[&str]) -> String {

@@ -47,6 +47,7 @@ fn full() -> Diagnosis {
         slow: 14,
         explained: Some(0.9),
         sentence: Some("82 % of the slow calls of A.pay is B.charge -> socket read".to_owned()),
+        parts: None,
         nodes: vec![root, measured(0, "b.B.charge()"), measured(1, "c.C.read()"), measured(0, "b.B.other()")],
         cost: DiagnosisCost { classes: 3, retransforms: 5, longest_stop_nanos: 12_000_001, cpu_nanos: 40_000_000 },
         notices: vec!["one".to_owned(), "another one".to_owned()],

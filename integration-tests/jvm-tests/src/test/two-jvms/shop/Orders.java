@@ -36,6 +36,7 @@ public class Orders {
         walk(20, "-");
         serveUrl("usual");
         serveNet("usual");
+        serveQueue("usual");
         new Traffic();
         System.out.println("ready");
         Scanner lines = new Scanner(System.in);
@@ -48,6 +49,10 @@ public class Orders {
                 System.out.println("found " + order(0, address, null) + " | " + order(5, address, null) + " | " + order(5, address, OWN));
             }
             if (words[0].equals("served")) System.out.println(LENGTHS[0] + " " + LENGTHS[1] + " " + LENGTHS[2] + " " + LENGTHS[3]);
+            if (words[0].equals("queue")) {
+                start(() -> Traffic.queueForEver(words[1]));
+                System.out.println("serving");
+            }
             if (words[0].equals("serve")) {
                 start(Traffic::serveForEver);
                 start(Traffic::askForEver);
@@ -127,6 +132,12 @@ public class Orders {
         ask("http://127.0.0.1:" + port + "/stock?item=" + item);
     }
 
+    /** A part of the time of some items is spent before a servlet gets the request. */
+    public static void serveQueue(String item) {
+        check(item);
+        ask("http://127.0.0.1:" + port + "/stock?item=" + item);
+    }
+
     public static void serveNet(String item) {
         check(item);
         send("http://127.0.0.1:" + port + "/stock?item=" + item);
@@ -157,6 +168,10 @@ public class Orders {
                 LENGTHS[i % 4 == 0 ? 0 : 1].add(between - start);
                 LENGTHS[i % 4 == 0 ? 2 : 3].add(end - between);
             }
+        }
+
+        static void queueForEver(String slow) {
+            for (int i = 0; ; i++) serveQueue(i % 4 == 0 ? slow : "usual");
         }
 
         /** What is outside of all orders is slow for a reason of its own. */

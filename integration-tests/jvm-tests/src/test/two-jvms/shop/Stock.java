@@ -1,5 +1,6 @@
 package shop;
 
+import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -10,7 +11,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.logging.LogManager;
 import org.apache.catalina.Context;
+import org.apache.catalina.connector.Request;
+import org.apache.catalina.connector.Response;
 import org.apache.catalina.startup.Tomcat;
+import org.apache.catalina.valves.ValveBase;
 
 /** Answers requests for items, of which some take long, and measures itself how long. Its other answer is the header {@code baggage}. */
 public class Stock extends HttpServlet {
@@ -25,6 +29,7 @@ public class Stock extends HttpServlet {
         Context context = tomcat.addContext("", work[0]);
         Tomcat.addServlet(context, "shop", new Stock());
         context.addServletMappingDecoded("/*", "shop");
+        context.getPipeline().addValve(new Queue());
         tomcat.getConnector();
         tomcat.start();
         System.out.println("ready");
@@ -58,8 +63,9 @@ public class Stock extends HttpServlet {
         if (item.equals("rare")) inWarehouse();
         if (item.equals("old")) inBasement();
         if (item.equals("usual")) inShelf();
+        if (item.equals("ordered")) inLobby();
         long end = System.nanoTime();
-        if (!item.equals("old")) (item.equals("rare") ? RARE : USUAL).add(end - start);
+        if (item.equals("rare") || item.equals("usual")) (item.equals("rare") ? RARE : USUAL).add(end - start);
         return end;
     }
 
@@ -71,6 +77,10 @@ public class Stock extends HttpServlet {
         park(70_000_000);
     }
 
+    private static void inLobby() {
+        park(14_000_000);
+    }
+
     private static void inShelf() {
         park(300_000);
     }
@@ -78,6 +88,17 @@ public class Stock extends HttpServlet {
     private static void park(long nanos) {
         long end = System.nanoTime() + nanos;
         for (long left = nanos; left > 0; left = end - System.nanoTime()) LockSupport.parkNanos(left);
+    }
+
+    /** Before a servlet gets the request, some wait. */
+    private static final class Queue extends ValveBase {
+        @Override
+        public void invoke(Request request, Response response) throws IOException, ServletException {
+            String query = String.valueOf(request.getQueryString());
+            if (query.contains("ordered")) park(26_000_000);
+            if (query.contains("queued")) park(40_000_000);
+            getNext().invoke(request, response);
+        }
     }
 
     /** The mean of lengths in nanoseconds. */

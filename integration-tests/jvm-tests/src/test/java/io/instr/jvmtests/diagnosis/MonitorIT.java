@@ -54,7 +54,11 @@ class MonitorIT {
                 assertTrue(suspect.path("not_diagnosed").asText().contains("again-after"), suspect::toString);
                 JsonNode diagnosis = ask(program, "{\"ask\":\"diagnosis\",\"claim\":" + suspect.get("diagnosis") + "}");
                 assertTrue(diagnosis.path("evidence").asText().contains("took longer than 15.0 ms"), diagnosis::toString);
+                Finished shown = Tool.instr(List.of("diagnose", String.valueOf(program.pid()), "--show", suspect.get("diagnosis").asText())).assertExitCode(0);
+                assertTrue(shown.stdout().contains(slow[1]), "one that has ended is shown, too: " + shown);
             }
+            Finished unknown = Tool.instr(List.of("diagnose", String.valueOf(program.pid()), "--show", "4711"));
+            assertTrue(unknown.stderr().contains("no diagnosis with the number 4711") && unknown.stderr().contains("`instr report FILE`"), unknown::toString);
             // Only what is no rule's has a number.
             Awaiting.await(() -> ask(program, "{\"ask\":\"claims\"}").findValues("id"), ids -> ids.stream().noneMatch(JsonNode::isNumber));
             quit(program);
@@ -72,6 +76,8 @@ class MonitorIT {
             assertEquals(1, only.path("suspects").size(), only::toString);
             String none = ControlSocket.ask(program, "{\"ask\":\"suspects\",\"methods\":\"category:none\"}");
             assertTrue(none.contains("no template has the category `none`"), none);
+            String wrong = ControlSocket.ask(program, "{\"ask\":\"suspects\",\"methods\":\"" + TARGET + ".brows\"}");
+            assertTrue(wrong.contains("no loaded method that records its calls is named by") && wrong.contains("did you mean `" + TARGET + ".browse`?"), wrong);
             Finished diagnosed = Tool.instr(List.of("diagnose", String.valueOf(program.pid()), "--slower-than", "15ms", "--json")).assertExitCode(0);
             assertTrue(diagnosed.stdout().contains("Service.price") || diagnosed.stdout().contains("Service.suggest"), diagnosed::toString);
             quit(program);
