@@ -20,7 +20,7 @@ pub struct Diagnosis {
     pub state: String,
     /// Why it has ended, or what it waits for.
     pub reason: Option<String>,
-    /// Calls that take longer are slow; `None` if that is not known.
+    /// Calls that take longer are slow; `None` if that is not known, 0 if all count, as no limit was given.
     pub slower_than_nanos: Option<u64>,
     /// Whether that was learnt from the calls.
     pub learnt: bool,
@@ -100,6 +100,11 @@ impl Diagnosis {
     /// Whether more than parts of its tree is known: a damaged recording may have lost the rest.
     pub(crate) fn has_result(&self) -> bool {
         !self.state.is_empty()
+    }
+
+    /// Whether all calls count, as no limit was given: none of them is slow.
+    pub(crate) fn counts_all_calls(&self) -> bool {
+        self.slower_than_nanos == Some(0)
     }
 
     /// Returns the places of the children of each node, those that explain most first. A node without an earlier parent is a child of the

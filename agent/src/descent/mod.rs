@@ -17,4 +17,4 @@ pub(crate) use slow_path::slow_path;
 pub(crate) use stacks::{Frame, FrameMethod, GoesOn, SlowStack, Stacks, Step, end_by_name};
 pub(crate) use trace::report::class_and_method as short;
 pub(crate) use tree::{End, Fate, NodeAt, NodeOf, Tree};
-pub(crate) use wording::{Subject, result_of};
+pub(crate) use wording::{Counted, Subject, result_of};

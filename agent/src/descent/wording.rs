@@ -22,8 +22,18 @@ pub(crate) struct Subject<'a> {
     /// `Class.method`.
     pub(crate) method: &'a str,
     pub(crate) context: Option<&'a str>,
-    /// Whether there were fast calls to compare with.
-    pub(crate) is_compared: bool,
+    pub(crate) calls: Counted,
+}
+
+/// Of which calls the shares are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// What makes slow calls slower than fast ones.
+    SlowAndFast,
+    /// The time of slow calls: there were no fast ones to compare with.
+    SlowOnly,
+    /// The time of all calls: no limit was given.
+    All,
 }
 
 /// Returns the result by what is known now; `nanos` converts what probes read.
@@ -101,6 +111,8 @@ fn shown(
     let node = tree.get(at);
     let sums = node.and_then(|node| node.sums);
     let (kind, reason) = match node.map(|node| (&node.fate, &node.of)) {
+        // Waiting for the monitor of a `synchronized` block: the method itself is the node above.
+        Some((Fate::End(end), NodeOf::OwnCode)) => (NodeKind::OwnCode, Some(end.reason.clone())),
         Some((Fate::End(end), _)) => (end.kind, Some(end.reason.clone())),
         Some((_, NodeOf::Method(_))) => {
             let is_task = node.and_then(|node| node.parent).is_some_and(|parent| tree.tasks_at() == Some(parent));
@@ -163,11 +175,12 @@ fn sentence((tree, stacks): (&Tree, &Stacks), ends: &[NodeAt], subject: Subject<
     let named: Vec<NodeAt> = ends.iter().enumerate().filter(explains).map(|(_, at)| *at).take(MOST_NAMED).collect();
     let first = tree.get(*named.first()?)?.share?;
     let under = subject.context.map(|context| format!(" under {context}")).unwrap_or_default();
-    let of = if subject.is_compared {
-        format!("of the slow calls of {}{under}", subject.method)
-    } else {
-        format!("of the time of slow calls of {}{under}", subject.method)
+    let (of, remark) = match subject.calls {
+        Counted::SlowAndFast => ("of the slow calls of", ""),
+        Counted::SlowOnly => ("of the time of slow calls of", " (there were no fast calls to compare with)"),
+        Counted::All => ("of the time of", " (all calls: no limit was given)"),
     };
+    let of = format!("{of} {}{under}", subject.method);
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut sentence = format!("{} {of} is {}", percent(first), way((tree, stacks), *named.first()?));
     for at in named.iter().skip(1) {
@@ -175,9 +188,7 @@ fn sentence((tree, stacks): (&Tree, &Stacks), ends: &[NodeAt], subject: Subject<
             sentence = format!("{sentence}; {} is {}", percent(share), way((tree, stacks), *at));
         }
     }
-    if !subject.is_compared {
-        sentence.push_str(" (there were no fast calls to compare with)");
-    }
+    sentence.push_str(remark);
     Some(sentence)
 }
 
@@ -187,6 +198,7 @@ fn way((tree, stacks): (&Tree, &Stacks), end: NodeAt) -> String {
     if let Some(Node { fate: Fate::End(End { kind, reason }), text, of, .. }) = tree.get(end) {
         match (kind, of) {
             (NodeKind::OwnCode, _) => steps.push(own_code(&stacks.lines(tree, end))),
+            (NodeKind::Waiting, NodeOf::OwnCode) => steps.extend([cut(reason), own_code(&stacks.lines(tree, end))]),
             (NodeKind::Waiting, _) => steps.extend([cut(reason), short(text)]),
             (_, NodeOf::Method(_) | NodeOf::Call(_) | NodeOf::OwnCode) => steps.push(short(text)),
         }
@@ -256,7 +268,7 @@ mod tests {
     }
 
     fn subject() -> Subject<'static> {
-        Subject { method: "A.a", context: Some("payment=card"), is_compared: true }
+        Subject { method: "A.a", context: Some("payment=card"), calls: Counted::SlowAndFast }
     }
 
     #[test]
@@ -327,9 +339,29 @@ mod tests {
     }
 
     #[test]
-    fn without_fast_calls_it_says_so() {
-        let subject = Subject { context: None, is_compared: false, ..subject() };
-        let sentence = result_of(&slept(), &Stacks::default(), &|time| time, subject).sentence.unwrap();
+    fn a_method_that_waits_for_the_monitor_of_a_block_is_named_once() {
+        let mut tree = slept();
+        let below = tree.nodes().iter().rposition(|node| node.text == "a.B.b()").unwrap();
+        for at in tree.children(below).collect::<Vec<_>>() {
+            tree.decide(at, Fate::LeftAside);
+        }
+        let own = add_own_code(&mut tree, below);
+        tree.decide(own, Fate::End(End { kind: NodeKind::Waiting, reason: "lock".to_owned() }));
+        assert_eq!(way((&tree, &Stacks::default()), own), "B.b -> own code -> lock");
+        let nodes = result_of(&tree, &Stacks::default(), &|time| time, subject()).nodes;
+        let shown: Vec<_> = nodes.iter().filter(|node| node.reason.as_deref() == Some("lock")).collect();
+        assert_eq!(shown.iter().map(|node| node.kind).collect::<Vec<_>>(), [NodeKind::OwnCode]);
+    }
+
+    #[test]
+    fn without_fast_calls_or_a_limit_it_says_so() {
+        let sentence = |calls| {
+            let subject = Subject { context: None, calls, ..subject() };
+            result_of(&slept(), &Stacks::default(), &|time| time, subject).sentence.unwrap()
+        };
+        let all = "92 % of the time of A.a is B.b -> Thread.sleep -> sleep (all calls: no limit was given)";
+        assert_eq!(sentence(Counted::All), all);
+        let sentence = sentence(Counted::SlowOnly);
         assert!(
             sentence.starts_with("92 % of the time of slow calls of A.a is ") && sentence.contains("no fast calls")
         );

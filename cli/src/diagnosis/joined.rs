@@ -133,8 +133,8 @@ fn with_ways(sentence: &str, call: &DiagnosisNode, answering: &[Answering], shar
     if ways.is_empty() {
         return sentence.to_owned();
     }
-    // What follows what the call waits for: other branches, or that there were no fast calls.
-    let others = ["; ", " (there were no"].iter().filter_map(|begin| rest.find(begin)).min();
+    // What follows what the call waits for: other branches, or that there were no fast calls, or no limit.
+    let others = ["; ", " (there were no", " (all calls"].iter().filter_map(|begin| rest.find(begin)).min();
     let others = others.and_then(|at| rest.get(at..)).unwrap_or_default();
     let whole = format!("{before} -> {}{others}", ways.join(" and "));
     // The first percentage is that of the branch named first: what its end explains.

@@ -89,7 +89,7 @@ messages! {
         /// Why it was begun, if nobody asked for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub evidence: Option<String>,
-        /// Calls that take longer are slow, in milliseconds; absent while that is being learnt.
+        /// Calls that take longer are slow, in milliseconds; absent while that is being learnt, 0 if all calls count, as no limit was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub slower_than_ms: Option<f64>,
         /// Whether that was learnt from the calls seen.
