@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
 use crate::call_sites;
+use crate::classes::large_files::LARGE_FILES;
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::classes::unloaded_classes;
 use crate::classes::wrapped_classes::WrappedClasses;
@@ -322,6 +323,7 @@ impl JvmEvents for Agent {
     }
 
     fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>> {
+        LARGE_FILES.note(class);
         let Some(bytes) = SAFE_RETRANSFORMS.put_back(class) else { return self.rewritten(class) };
         self.rewritten(&class.with_bytes(&bytes)).or(Some(bytes))
     }

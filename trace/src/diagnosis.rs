@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::SlowCall;
 
 /// Nodes below each other, at most: programs that read JSON do not nest without a limit.
@@ -22,7 +24,7 @@ pub struct Diagnosis {
     pub state: String,
     /// Why it has ended, or what it waits for.
     pub reason: Option<String>,
-    /// Calls that take longer are slow; `None` if that is not known.
+    /// Calls that take longer are slow; `None` if that is not known, 0 if all count, as no limit was given.
     pub slower_than_nanos: Option<u64>,
     /// Whether that was learnt from the calls.
     pub learnt: bool,
@@ -55,10 +57,28 @@ pub struct Diagnosis {
 pub struct DiagnosisSentence {
     /// What was diagnosed: `Class.method`, and under which condition.
     pub subject: String,
-    /// Whether there were fast calls to compare with.
-    pub is_compared: bool,
+    /// Of which calls the shares are.
+    pub calls: CountedCalls,
     /// The branches that are named, the one that explains most first.
     pub branches: Vec<DiagnosisBranch>,
+}
+
+/// Of which calls the shares of a diagnosis are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountedCalls {
+    /// Of what makes slow calls slower than fast ones.
+    #[default]
+    SlowAndFast,
+    /// Of the time of slow calls: there were no fast ones to compare with.
+    SlowOnly,
+    /// Of the time of all calls: no limit was given.
+    All,
+}
+
+impl CountedCalls {
+    /// All values.
+    pub const ALL: [CountedCalls; 3] = [CountedCalls::SlowAndFast, CountedCalls::SlowOnly, CountedCalls::All];
 }
 
 /// A branch that was followed to its end.
@@ -74,7 +94,11 @@ pub struct DiagnosisBranch {
 
 impl fmt::Display for DiagnosisSentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = if self.is_compared { "of the slow calls of" } else { "of the time of slow calls of" };
+        let (of, remark) = match self.calls {
+            CountedCalls::SlowAndFast => ("of the slow calls of", ""),
+            CountedCalls::SlowOnly => ("of the time of slow calls of", " (there were no fast calls to compare with)"),
+            CountedCalls::All => ("of the time of", " (all calls: no limit was given)"),
+        };
         for (number, DiagnosisBranch { share, way, .. }) in self.branches.iter().enumerate() {
             let (percent, way) = (share * 100.0, way.join(" -> "));
             match number {
@@ -82,7 +106,7 @@ impl fmt::Display for DiagnosisSentence {
                 _ => write!(f, "; {percent:.0} % is {way}")?,
             }
         }
-        f.write_str(if self.is_compared { "" } else { " (there were no fast calls to compare with)" })
+        f.write_str(remark)
     }
 }
 
@@ -140,6 +164,11 @@ impl Diagnosis {
     /// Whether more than parts of its tree is known: a damaged recording may have lost the rest.
     pub(crate) fn has_result(&self) -> bool {
         !self.state.is_empty()
+    }
+
+    /// Whether all calls count, as no limit was given: none of them is slow.
+    pub(crate) fn counts_all_calls(&self) -> bool {
+        self.slower_than_nanos == Some(0)
     }
 
     /// Returns the places of the children of each node, those that explain most first. A node without an earlier parent is a child of the

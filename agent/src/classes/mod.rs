@@ -5,6 +5,7 @@ pub(crate) mod hierarchy;
 pub(crate) mod hotspot_hazards;
 pub(crate) mod known_calls;
 pub(crate) mod known_facts;
+pub(crate) mod large_files;
 pub(crate) mod parameter_doubts;
 pub(crate) mod pool_growth;
 pub(crate) mod rewritten_classes;

@@ -122,20 +122,28 @@ impl SafeRetransforms {
         class: LoadedClass<'_>,
         types: Option<&TypeIndex>,
     ) -> Option<&'static Hazard> {
-        let version = jvmti.java_version();
-        if !hotspot_hazards::concern(version) {
+        if !hotspot_hazards::concern(jvmti.java_version()) {
             return None;
         }
-        let pool = class.constant_pool(jvmti)?.bytes;
-        let hazard = hotspot_hazards::of_pool(version, &pool)?;
+        class.with_constants(jvmti, |_, pool| self.hazard_of_pool(jvmti, jni, class, pool, types)).flatten()
+    }
+
+    fn hazard_of_pool(
+        &self,
+        jvmti: Jvmti,
+        jni: &Jni<'_>,
+        class: LoadedClass<'_>,
+        pool: &[u8],
+        types: Option<&TypeIndex>,
+    ) -> Option<&'static Hazard> {
+        let hazard = hotspot_hazards::of_pool(jvmti.java_version(), pool)?;
         if !hazard.loses_parameters {
             return Some(hazard);
         }
         let Some(id) = class_id(jvmti, jni, class) else { return Some(hazard) };
         let is_known = self.with(|known| known.changed_at_load.contains(&id) || known.names.contains_key(&id));
         // What is not in the pool are names of another version of the class.
-        let fits =
-            |names: &ParameterNames| names.texts().into_iter().all(|text| hotspot_hazards::has_text(&pool, text));
+        let fits = |names: &ParameterNames| names.texts().into_iter().all(|text| hotspot_hazards::has_text(pool, text));
         let is_safe = || match self.own_names(&id, types) {
             // It only speaks of the attribute.
             Some(own) if own.is_empty() => true,

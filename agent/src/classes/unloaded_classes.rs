@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::classes::hierarchy::{LoaderId, TypeIndex};
+use crate::classes::large_files::LARGE_FILES;
 use crate::classes::rewritten_classes::RewrittenClasses;
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::jvm;
@@ -68,4 +69,5 @@ pub(crate) fn forget_freed(forget: impl FnOnce(&FxHashSet<LoaderId>)) {
     let gone: FxHashSet<LoaderId> = std::mem::take(&mut *FREED.lock()).into_iter().collect();
     forget(&gone);
     SAFE_RETRANSFORMS.forget(&gone);
+    LARGE_FILES.forget(&gone);
 }

@@ -3,7 +3,7 @@
 use control::{DiagnosisNode, NodeKind};
 use instrument_core::facts::call_sites::Target;
 use trace::report::class_and_method as short;
-use trace::{DiagnosisBranch, DiagnosisSentence};
+use trace::{CountedCalls, DiagnosisBranch, DiagnosisSentence};
 
 use super::stacks::Stacks;
 use super::tree::{End, Fate, Node, NodeAt, NodeOf, Tree};
@@ -25,8 +25,7 @@ pub(crate) struct Subject<'a> {
     /// `Class.method`.
     pub(crate) method: &'a str,
     pub(crate) context: Option<&'a str>,
-    /// Whether there were fast calls to compare with.
-    pub(crate) is_compared: bool,
+    pub(crate) calls: CountedCalls,
 }
 
 /// Returns the result by what is known now; `nanos` converts what probes read.
@@ -105,6 +104,8 @@ fn shown(
     let node = tree.get(at);
     let sums = node.and_then(|node| node.sums);
     let (kind, reason) = match node.map(|node| (&node.fate, &node.of)) {
+        // Waiting for the monitor of a `synchronized` block: the method itself is the node above.
+        Some((Fate::End(end), NodeOf::OwnCode)) => (NodeKind::OwnCode, Some(end.reason.clone())),
         Some((Fate::End(end), _)) => (end.kind, Some(end.reason.clone())),
         Some((_, NodeOf::Method(_))) => {
             let is_task = node.and_then(|node| node.parent).is_some_and(|parent| tree.tasks_at() == Some(parent));
@@ -179,7 +180,7 @@ fn sentence(
     let under = subject.context.map(|context| format!(" under {context}")).unwrap_or_default();
     Some(DiagnosisSentence {
         subject: format!("{}{under}", subject.method),
-        is_compared: subject.is_compared,
+        calls: subject.calls,
         branches: ends.iter().enumerate().filter_map(branch).collect(),
     })
 }
@@ -190,6 +191,7 @@ fn way((tree, stacks): (&Tree, &Stacks), end: NodeAt) -> Vec<String> {
     if let Some(Node { fate: Fate::End(End { kind, reason }), text, of, .. }) = tree.get(end) {
         match (kind, of) {
             (NodeKind::OwnCode, _) => steps.push(own_code(&stacks.lines(tree, end))),
+            (NodeKind::Waiting, NodeOf::OwnCode) => steps.extend([cut(reason), own_code(&stacks.lines(tree, end))]),
             (NodeKind::Waiting, _) => steps.extend([cut(reason), short(text)]),
             (_, NodeOf::Method(_) | NodeOf::Call(_) | NodeOf::OwnCode) => steps.push(short(text)),
         }
@@ -259,7 +261,7 @@ mod tests {
     }
 
     fn subject() -> Subject<'static> {
-        Subject { method: "A.a", context: Some("payment=card"), is_compared: true }
+        Subject { method: "A.a", context: Some("payment=card"), calls: CountedCalls::SlowAndFast }
     }
 
     #[test]
@@ -332,9 +334,29 @@ mod tests {
     }
 
     #[test]
-    fn without_fast_calls_it_says_so() {
-        let subject = Subject { context: None, is_compared: false, ..subject() };
-        let sentence = result_of(&slept(), &Stacks::default(), &|time| time, subject).sentence.unwrap();
+    fn a_method_that_waits_for_the_monitor_of_a_block_is_named_once() {
+        let mut tree = slept();
+        let below = tree.nodes().iter().rposition(|node| node.text == "a.B.b()").unwrap();
+        for at in tree.children(below).collect::<Vec<_>>() {
+            tree.decide(at, Fate::LeftAside);
+        }
+        let own = add_own_code(&mut tree, below);
+        tree.decide(own, Fate::End(End { kind: NodeKind::Waiting, reason: "lock".to_owned() }));
+        assert_eq!(way((&tree, &Stacks::default()), own), ["B.b", "own code", "lock"]);
+        let nodes = result_of(&tree, &Stacks::default(), &|time| time, subject()).nodes;
+        let shown: Vec<_> = nodes.iter().filter(|node| node.reason.as_deref() == Some("lock")).collect();
+        assert_eq!(shown.iter().map(|node| node.kind).collect::<Vec<_>>(), [NodeKind::OwnCode]);
+    }
+
+    #[test]
+    fn without_fast_calls_or_a_limit_it_says_so() {
+        let sentence = |calls| {
+            let subject = Subject { context: None, calls, ..subject() };
+            result_of(&slept(), &Stacks::default(), &|time| time, subject).sentence.unwrap()
+        };
+        let all = "92 % of the time of A.a is B.b -> Thread.sleep -> sleep (all calls: no limit was given)";
+        assert_eq!(sentence(CountedCalls::All), all);
+        let sentence = sentence(CountedCalls::SlowOnly);
         assert!(
             sentence.starts_with("92 % of the time of slow calls of A.a is ") && sentence.contains("no fast calls")
         );

@@ -14,6 +14,7 @@ use super::loaded_types::LoadedTypes;
 use super::resolution::{Declared, MethodAt, Types};
 use crate::classes::hierarchy::ClassId;
 use crate::classes::known_calls::KnownCalls;
+use crate::classes::large_files::LARGE_FILES;
 use crate::jvm::{Jni, Jvmti, LoadedClass, TooLong, read_class_resource_up_to};
 
 /// What a session knows about the code of loaded classes.
@@ -44,8 +45,11 @@ pub(super) struct Bodies<'a> {
     pub(super) most_bytes: usize,
     pub(super) counts: Counts,
     /// The constants of the class that was looked at last: its methods follow each other.
-    pub(super) constants: RefCell<Option<(ClassId, Rc<Constants>)>>,
+    pub(super) constants: RefCell<Option<(ClassId, ReadConstants)>>,
 }
+
+/// The constants of a class, or why they are not read.
+pub(super) type ReadConstants = Result<Rc<Constants>, String>;
 
 /// How many bodies were decoded, and how many were known.
 #[derive(Debug, Default)]
@@ -106,22 +110,32 @@ impl Bodies<'_> {
         (class, original().unwrap_or(method))
     }
 
-    fn constants(&self, class: LoadedClass<'_>, id: &ClassId) -> Result<Rc<Constants>, String> {
+    fn constants(&self, class: LoadedClass<'_>, id: &ClassId) -> ReadConstants {
         if let Some((of, constants)) = &*self.constants.borrow()
             && of == id
         {
-            return Ok(Rc::clone(constants));
+            return constants.clone();
+        }
+        // Of a class that is too large, too: if the size of its file is unknown, the JVM makes copies of its constants before their size is known.
+        let constants = self.constants_of_jvm(class, id);
+        *self.constants.borrow_mut() = Some((id.clone(), constants.clone()));
+        constants
+    }
+
+    fn constants_of_jvm(&self, class: LoadedClass<'_>, id: &ClassId) -> ReadConstants {
+        if LARGE_FILES.exceeds(id, self.most_bytes) {
+            return Err(self.skipped("its class file takes"));
         }
         let pool = class
             .constant_pool_up_to(self.jvmti, self.most_bytes)
             .ok_or("the JVM does not show the constants of its class")?;
-        let pool = pool.map_err(|TooLong| {
-            format!("skipped: the constants of its class take more than {} KiB (`--class-kb`)", self.most_bytes / 1_024)
-        })?;
+        let pool = pool.map_err(|TooLong| self.skipped("the constants of its class take"))?;
         let hash = FxBuildHasher.hash_one((pool.count, &pool.bytes));
-        let constants = Rc::new(Constants { beginning_of_file: pool.beginning_of_file(), hash });
-        *self.constants.borrow_mut() = Some((id.clone(), Rc::clone(&constants)));
-        Ok(constants)
+        Ok(Rc::new(Constants { beginning_of_file: pool.beginning_of_file(), hash }))
+    }
+
+    fn skipped(&self, what_takes: &str) -> String {
+        format!("skipped: {what_takes} more than {} KiB (`--class-kb`)", self.most_bytes / 1_024)
     }
 
     /// The calls of a method by the file that the class was presumably loaded from.

@@ -218,6 +218,7 @@ pub(super) fn entry(class: &[u8], method: &[u8], descriptor: &[u8]) -> Callee {
         loader: None,
         state: "none".to_owned(),
         level: None,
+        recorded: None,
         wanted_by: Vec::new(),
         code: None,
         reason: None,

@@ -20,6 +20,8 @@ use crate::jvm::{Jni, Jvmti, LoadedClass};
 pub(crate) struct ProbeState {
     /// The present level, if it has a probe.
     pub(crate) level: Option<Level>,
+    /// Calls that its probes have recorded, if they are counted.
+    pub(crate) recorded: Option<u64>,
     /// Rules and claims that want the probe.
     pub(crate) wanted_by: Vec<String>,
     /// Why it cannot have one at present.
@@ -79,7 +81,7 @@ impl Program for LoadedProgram<'_> {
         let (Some((class, id)), Some(declared)) = (self.types.class(at), methods.get(method)) else {
             return entry(&[], &[], &[]);
         };
-        let ProbeState { level, wanted_by, obstacle } = (self.states)(class, id, declared);
+        let ProbeState { level, recorded, wanted_by, obstacle } = (self.states)(class, id, declared);
         let state = match level {
             Some(Level::Off) => "inactive",
             Some(_) => "probed",
@@ -90,6 +92,7 @@ impl Program for LoadedProgram<'_> {
             loader: self.loader_of(at),
             state: state.to_owned(),
             level: level.map(|level| level.name().to_owned()),
+            recorded,
             wanted_by,
             code: obstacle.as_ref().map(|why| why.code.clone()),
             reason: obstacle.map(|why| why.reason),

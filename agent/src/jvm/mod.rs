@@ -35,7 +35,7 @@ pub(crate) use error::JvmtiError;
 pub(crate) use events::callbacks::install;
 pub(crate) use events::event_guard::Event;
 pub(crate) use events::event_listener::{ClassFile, CodePlace, JvmEvents};
-pub(crate) use events::name_gate::NAME_GATE;
+pub(crate) use events::name_gate::{LARGE_FILE, NAME_GATE};
 pub(crate) use java_vm::JavaVm;
 pub(crate) use jni::{Jni, Local, ObjectRef};
 pub(crate) use objects::anchored_call::AnchoredCall;

@@ -13,6 +13,8 @@ const HALF: Duration = Duration::from_secs(30);
 const MOST_BEFORE: u64 = 1_000_000;
 /// Fewer slow calls are no reason to suspect a method.
 const LEAST_SLOW: u64 = 3;
+/// Slow calls that took this part of the most time may be the same, seen in a method and in its callers.
+const ABOUT_AS_MUCH: f64 = 0.9;
 /// Probes that are watched at most. Lengths take some 4 KB each.
 const MOST_PROBES: usize = 10_000;
 
@@ -98,12 +100,20 @@ impl Lengths {
         self.by_number.get(&number)?.learnt_limit()
     }
 
-    /// Returns the probes with slow calls in the last minute, those first whose slow calls took most time. `slow_from` says of each number from which length on
+    /// Returns the probes with slow calls in the last minute, those first whose slow calls took most time, but of those that took about as much the one with the
+    /// longest call: slow calls of a method are slow calls of its callers, too, and each of these takes longer. `slow_from` says of each number from which length on
     /// its calls are slow; numbers of which it says nothing are left out.
     pub(crate) fn slow_calls(&self, slow_from: impl Fn(u32) -> Option<SlowFrom>) -> Vec<SlowCalls> {
         let found = self.by_number.iter().filter_map(|(number, of)| of.slow_calls(*number, slow_from(*number)?));
         let mut found: Vec<SlowCalls> = found.collect();
         found.sort_by_key(|slow| (std::cmp::Reverse(slow.slow_time), slow.number));
+        let most = found.first().map_or(0, |first| first.slow_time);
+        let near =
+            found.iter().enumerate().take_while(|(_, slow)| slow.slow_time as f64 >= most as f64 * ABOUT_AS_MUCH);
+        let outermost = near.max_by_key(|(at, slow)| (slow.longest, std::cmp::Reverse(*at))).map(|(at, _)| at);
+        if let Some(up_to) = outermost.and_then(|at| found.get_mut(..=at)) {
+            up_to.rotate_right(1);
+        }
         found
     }
 }
@@ -181,6 +191,19 @@ mod tests {
         assert!((time - 1.0).abs() < 0.03, "{time}");
         assert!(!found[0].is_learnt && found[0].median.abs_diff(2 * MS) < MS / 10 && found[0].longest == 900 * MS);
         assert!(lengths.slow_calls(|number| (number == 9).then_some(SlowFrom::Learnt)).is_empty());
+    }
+
+    #[test]
+    fn of_methods_whose_slow_calls_are_the_same_the_outermost_comes_first() {
+        let begin = Instant::now();
+        let mut lengths = Lengths::new(begin);
+        // Each call of 2 is within one of 1, but for one more that is within another method.
+        lengths.add(calls(1, &[(900 * MS, 10)]), begin);
+        lengths.add(calls(2, &[(880 * MS, 11)]), begin);
+        lengths.add(calls(3, &[(5_000 * MS, 1), (600 * MS, 3)]), begin);
+        let found = lengths.slow_calls(|_| Some(SlowFrom::Stated(500 * MS)));
+        let numbers: Vec<u32> = found.iter().map(|slow| slow.number).collect();
+        assert_eq!(numbers, [1, 2, 3], "a long call is not enough");
     }
 
     #[test]

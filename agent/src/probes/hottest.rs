@@ -156,6 +156,18 @@ fn known_lengths(
     recent.into_iter().filter_map(known).collect()
 }
 
+/// Returns how many calls each probe has recorded, by its own number.
+pub(crate) fn recorded_calls(
+    probes: &ProbeRegistry,
+    rates: &Mutex<CallRates>,
+    lengths: &SharedLengths,
+) -> FxHashMap<u32, u64> {
+    let calls = rates.lock().snapshot();
+    let lengths = lengths.lock().clone();
+    let none = FxHashMap::default();
+    by_probe(probes, &calls, &none, &lengths).into_iter().map(|(own, sum)| (own, sum.calls)).collect()
+}
+
 /// Calls by the own number of each probe.
 fn by_probe<'a>(
     probes: &ProbeRegistry,

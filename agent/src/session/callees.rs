@@ -18,6 +18,7 @@ use super::loaded_inventory::refuse_at_the_end;
 use crate::call_sites::MethodKey;
 use crate::classes::hierarchy::{ClassId, LoaderId};
 use crate::classes::known_calls::KnownCalls;
+use crate::classes::large_files::LARGE_FILES;
 use crate::discovery::{
     ClassAt, Declared, InstrumentedCode, Limits, LoadedProgram, LoadedTypes, MethodAt, ProbeState, Program, Types,
     explore, implementers, resolve,
@@ -218,7 +219,7 @@ impl Session {
             let types = LoadedTypes::of(jvmti, jni, loaded);
             let obstacles = RefCell::default();
             let states = |class: LoadedClass<'_>, id: &ClassId, method: &Declared| {
-                state_of(inspection, &obstacles, class, id, method)
+                state_of(inspection, &obstacles, (class, id, LARGE_FILES.exceeds(id, most_bytes)), method)
             };
             let loader_name = |class: LoadedClass<'_>, id: &ClassId| loader_name(inspection, class, id);
             let goes_on = || refuse_at_the_end(inspection).is_ok();
@@ -296,15 +297,19 @@ type Obstacles = RefCell<FxHashMap<ClassId, Option<LeftAlone>>>;
 fn state_of(
     inspection: &Inspection<'_>,
     obstacles: &Obstacles,
-    class: LoadedClass<'_>,
-    id: &ClassId,
+    (class, id, is_too_large): (LoadedClass<'_>, &ClassId, bool),
     method: &Declared,
 ) -> ProbeState {
     let method = MethodOfClass { name: &method.name, descriptor: &method.descriptor, flags: method.flags };
-    if let Some((level, wanted_by)) = inspection.probe_of(id, method) {
-        return ProbeState { level: Some(level), wanted_by, obstacle: None };
+    if let Some(probed) = inspection.probe_of(id, method) {
+        let wanted_by = probed.wanted_by.iter().cloned().collect();
+        return ProbeState { level: Some(probed.level), recorded: probed.recorded, wanted_by, obstacle: None };
     }
     let of_class = || {
+        // What keeps it from being changed is found in its constants.
+        if is_too_large {
+            return None;
+        }
         let mut known = obstacles.borrow_mut();
         known.entry(id.clone()).or_insert_with(|| inspection.obstacle(class, id)).clone()
     };

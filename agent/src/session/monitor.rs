@@ -220,6 +220,32 @@ impl Session {
             .help(help))
     }
 
+    /// Returns from which length on calls of a method (`package.Class.method(Types)`) are slow by `[[slow-calls]]`, if that is stated for it, and says so.
+    pub(super) fn configured_limit(&self, method: &str) -> Option<(Duration, String)> {
+        let generation = self.instrumentation.generation();
+        let name = method.split('(').next().unwrap_or(method);
+        // Without a probe of its own it has no category.
+        let unprobed = || ProbeDescription {
+            number: 0,
+            method: name.to_owned(),
+            descriptor: String::new(),
+            template: "".into(),
+            level: Level::Off,
+            live: false,
+            context: "".into(),
+        };
+        let own = self.instrumentation.live.described().into_iter().find(|probe| probe.method == name);
+        let slow_calls = &generation.setup.config.slow_calls;
+        let limits = Limits::of(slow_calls, None, None);
+        match limits.of_probe(&own.unwrap_or_else(unprobed), &generation)? {
+            (SlowFrom::Stated(nanos), methods) => {
+                let of = methods.map(|methods| format!(" for {methods}")).unwrap_or_default();
+                Some((Duration::from_nanos(nanos), format!("the limit is that of [[slow-calls]]{of}")))
+            }
+            (SlowFrom::Learnt, _) => None,
+        }
+    }
+
     /// Whether nobody can say which calls under a number are slow: at level watch only long calls are seen, from which nothing is learnt.
     fn is_unknown(&self, number: u32, limits: &Limits, generation: &Generation) -> bool {
         let probes = self.instrumentation.probes;

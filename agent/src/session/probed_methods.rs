@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Session;
 use crate::desired::live_selection::{LiveSelection, category_of};
 use crate::desired::withdrawn_probes::WithdrawnProbes;
+use crate::probes::hottest;
 use crate::transform::inspection::{ProbedMethod, ProbedMethods};
 
 /// Most probes in an answer, unless the request states another number.
@@ -63,6 +64,8 @@ impl Session {
     /// Returns the methods that carry probes now, by class.
     pub(super) fn probed_methods(&self) -> ProbedMethods {
         let claimants = self.claimants();
+        let probes = self.instrumentation.probes;
+        let recorded = self.rates.as_ref().map(|rates| hottest::recorded_calls(probes, rates, &self.lengths));
         let mut probed = ProbedMethods::default();
         for probe in self.instrumentation.live.described() {
             let Some((class, method)) = probe.method.rsplit_once('.') else { continue };
@@ -71,8 +74,12 @@ impl Session {
             }
             let of_class = probed.by_class.entry(class.to_owned()).or_default();
             let level = self.present_level(&probe);
-            let first = || ProbedMethod { level, wanted_by: BTreeSet::new() };
+            let first = || ProbedMethod { level, recorded: None, wanted_by: BTreeSet::new() };
             let of_method = of_class.entry((method.to_owned(), probe.descriptor.clone())).or_insert_with(first);
+            if let Some(recorded) = &recorded {
+                let of_probe = recorded.get(&probe.number).copied().unwrap_or(0);
+                of_method.recorded = Some(of_method.recorded.unwrap_or(0).saturating_add(of_probe));
+            }
             of_method.wanted_by.extend(self.wanted_by(&probe, &claimants));
         }
         probed

@@ -36,6 +36,8 @@ pub(crate) struct ProbedMethods {
 pub(crate) struct ProbedMethod {
     /// The present level.
     pub(crate) level: Level,
+    /// Calls that its probes have recorded, all together; `None` if calls are not counted.
+    pub(crate) recorded: Option<u64>,
     /// Rules and claims.
     pub(crate) wanted_by: BTreeSet<String>,
 }

@@ -2,10 +2,9 @@
 //! its class file.
 
 use control::LeftAlone;
-use instrument_core::level::Level;
 use instrument_core::selection::SkipReason;
 
-use super::inspection::Inspection;
+use super::inspection::{Inspection, ProbedMethod};
 use crate::classes::hierarchy::ClassId;
 
 const ACC_BRIDGE: u16 = 0x0040;
@@ -21,15 +20,14 @@ pub(crate) struct MethodOfClass<'a> {
 }
 
 impl Inspection<'_> {
-    /// Returns the present level of the method's probe and who wants that, if it carries one.
-    pub(crate) fn probe_of(&self, id: &ClassId, method: MethodOfClass<'_>) -> Option<(Level, Vec<String>)> {
+    /// Returns what is known of the method's probes, if it carries any.
+    pub(crate) fn probe_of(&self, id: &ClassId, method: MethodOfClass<'_>) -> Option<&ProbedMethod> {
         if !self.instrumentation.rewritten.has(&id.0, id.1) {
             return None;
         }
         let text = |bytes: &[u8]| classfile::ModifiedUtf8(bytes).to_string();
         let of_class = self.probed.by_class.get(&instrument_core::internal_name::to_source(&id.0))?;
-        let probed = of_class.get(&(text(method.name), text(method.descriptor)))?;
-        Some((probed.level, probed.wanted_by.iter().cloned().collect()))
+        of_class.get(&(text(method.name), text(method.descriptor)))
     }
 
     /// Returns why the method can have no probe, whoever asks for one, apart from what the state of its class has to do with it

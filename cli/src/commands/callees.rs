@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{Write, stdout};
+use std::io::{IsTerminal, Write, stdout};
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -39,13 +39,20 @@ pub(crate) struct Arguments {
     /// Classes whose constants or file are larger are not looked into, in KiB. Default: 1,024.
     #[arg(long)]
     class_kb: Option<u64>,
+    /// With `--json`: how many methods the context has at most that is proposed for a callee, the nearest ones on the way to it. Default: 3. The longer, the
+    /// fewer calls are recorded in it.
+    #[arg(long, value_name = "METHODS", requires = "json", value_parser = clap::value_parser!(u64).range(1..=16))]
+    within: Option<u64>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Methods of the context that is proposed for a callee.
-const NEAREST: usize = 3;
+/// Methods of the context that is proposed for a callee, unless the command line states another number.
+const NEAREST: u64 = 3;
+/// What makes the letters that follow italic, and what ends that.
+const ITALIC: &str = "\x1b[3m";
+const UPRIGHT: &str = "\x1b[0m";
 const OPCODES: [&str; 5] = ["virtual", "special", "static", "interface", "dynamic"];
 
 fn opcode(word: String) -> CallKind {
@@ -64,11 +71,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         class_kb: arguments.class_kb,
     };
     let callees: Callees = ask(arguments.pid, &request)?;
-    let tree = Tree::of(&callees);
+    let tree = Tree::of(&callees, arguments.within.unwrap_or(NEAREST) as usize);
     let text = if arguments.json {
         tree.json(&arguments.method).to_string() + "\n"
     } else {
-        tree.text(arguments.depth as usize)
+        tree.text(arguments.depth as usize, stdout().is_terminal())
     };
     stdout().write_all(text.as_bytes())?;
     Ok(())
@@ -80,6 +87,8 @@ type Occurrence = (usize, usize);
 /// The methods of an answer as a tree: each has its callees below it where it occurs first, level by level.
 struct Tree<'a> {
     callees: &'a Callees,
+    /// Methods of the contexts that are proposed, at most.
+    nearest: usize,
     /// Where each method occurs first; those that were asked for do not count what calls them.
     first: BTreeMap<usize, Occurrence>,
     /// All callers of each method.
@@ -97,8 +106,8 @@ struct Branch<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn of(callees: &'a Callees) -> Tree<'a> {
-        let mut tree = Tree { callees, first: BTreeMap::new(), origins: BTreeMap::new() };
+    fn of(callees: &'a Callees, nearest: usize) -> Tree<'a> {
+        let mut tree = Tree { callees, nearest, first: BTreeMap::new(), origins: BTreeMap::new() };
         for caller in 0..callees.methods.len() {
             for branch in tree.branches(caller) {
                 if branch.at >= callees.asked {
@@ -143,7 +152,8 @@ impl<'a> Tree<'a> {
     fn within(&self, caller: usize) -> Option<String> {
         let mut nearest = Vec::new();
         let mut at = Some(caller);
-        while let Some(method) = at.and_then(|at| self.callees.methods.get(at)).filter(|_| nearest.len() < NEAREST) {
+        while let Some(method) = at.and_then(|at| self.callees.methods.get(at)).filter(|_| nearest.len() < self.nearest)
+        {
             if method.code.is_none() {
                 nearest.push(format!("{}.{}", method.class, method.method));
             }
@@ -154,15 +164,16 @@ impl<'a> Tree<'a> {
         (!nearest.is_empty()).then(|| nearest.join(" > "))
     }
 
-    fn text(&self, depth: usize) -> String {
-        let mut text = String::new();
+    fn text(&self, depth: usize, has_italics: bool) -> String {
+        let mut lines = Vec::new();
         for asked in 0..self.callees.asked {
             let Some(method) = self.callees.methods.get(asked) else { continue };
             let loader = method.loader.as_deref().map(|loader| format!(" [{loader}]")).unwrap_or_default();
-            // Writing to a String does not fail.
-            let _ = writeln!(text, "{}{loader}: {}", self.name(asked), state(method));
-            self.add_below(&mut text, asked, 1);
+            let after = format!("{loader}: {}", state(method));
+            lines.push(Line { recorded: method.recorded, before: String::new(), name: self.name(asked), after });
+            self.add_below(&mut lines, asked, 1);
         }
+        let mut text = in_columns(&lines, has_italics);
         let Callees { methods, left_out, decoded, known, notices, asked } = self.callees;
         let listed = counted((methods.len() - asked) as u64, "callee");
         let levels = counted(depth as u64, "level");
@@ -179,23 +190,25 @@ impl<'a> Tree<'a> {
         text
     }
 
-    fn add_below(&self, text: &mut String, caller: usize, level: usize) {
+    fn add_below(&self, lines: &mut Vec<Line>, caller: usize, level: usize) {
         let indent = "  ".repeat(level);
         if let Some(why) = self.callees.methods.get(caller).and_then(|of| of.not_decoded.as_deref()) {
-            let _ = writeln!(text, "{indent}? callees unknown: {why}");
+            lines.push(Line::remark(format!("{indent}? callees unknown: {why}")));
         }
         for branch in self.branches(caller) {
             let Some(method) = self.callees.methods.get(branch.at) else { continue };
             let opcode = if branch.is_implementer { "  or" } else { branch.call.opcode.name() };
-            let lines = lines(branch);
-            let _ = write!(text, "{indent}{level} {opcode:<9} {}: {}{lines}", self.name(branch.at), state(method));
             let is_first = self.is_first(branch);
-            if !is_first && !method.calls.is_empty() {
-                text.push_str("; its callees are listed at its first call");
-            }
-            text.push('\n');
+            let is_elsewhere = !is_first && !method.calls.is_empty();
+            let elsewhere = if is_elsewhere { "; its callees are listed at its first call" } else { "" };
+            lines.push(Line {
+                recorded: method.recorded,
+                before: format!("{indent}{level} {opcode:<9} "),
+                name: self.name(branch.at),
+                after: format!(": {}{}{elsewhere}", state(method), source_lines(branch)),
+            });
             if is_first {
-                self.add_below(text, branch.at, level + 1);
+                self.add_below(lines, branch.at, level + 1);
             }
             let is_last = branch
                 .call
@@ -204,11 +217,8 @@ impl<'a> Tree<'a> {
                 .map_or(!branch.is_implementer, |last| branch.is_implementer && *last == branch.at);
             if is_last && branch.call.more_implementers > 0 {
                 let more = branch.call.more_implementers;
-                let _ = writeln!(
-                    text,
-                    "{indent}{level}   or      {} more; `--implementers` lists them",
-                    count(more as u64)
-                );
+                let more = count(more as u64);
+                lines.push(Line::remark(format!("{indent}{level}   or      {more} more; `--implementers` lists them")));
             }
         }
     }
@@ -278,11 +288,42 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// A line of the tree.
+struct Line {
+    /// Calls of the method that were recorded.
+    recorded: Option<u64>,
+    before: String,
+    /// The name of the method, if the line is about one.
+    name: String,
+    after: String,
+}
+
+impl Line {
+    fn remark(text: String) -> Line {
+        Line { recorded: None, before: text, name: String::new(), after: String::new() }
+    }
+}
+
+/// Returns the lines with the number of recorded calls before them. Names of methods of which nothing was recorded are in italics if the terminal can show these.
+fn in_columns(lines: &[Line], has_italics: bool) -> String {
+    const TITLE: &str = "calls";
+    let recorded: Vec<String> = lines.iter().map(|line| line.recorded.map(count).unwrap_or_default()).collect();
+    let width = recorded.iter().map(String::len).max().unwrap_or(0).max(TITLE.len());
+    let mut text = format!("{TITLE:>width$}  method\n");
+    for (Line { recorded, before, name, after }, shown) in lines.iter().zip(&recorded) {
+        let is_italic = has_italics && !name.is_empty() && recorded.unwrap_or(0) == 0;
+        let (begin, end) = if is_italic { (ITALIC, UPRIGHT) } else { ("", "") };
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{shown:>width$}  {before}{begin}{name}{end}{after}");
+    }
+    text
+}
+
 /// What is known of a method wherever it occurs.
 fn facts(method: &Callee) -> Json {
     json!({
         "class": method.class, "method": method.method, "descriptor": method.descriptor, "loader": method.loader,
-        "state": method.state, "level": method.level, "wanted_by": method.wanted_by, "code": method.code,
+        "state": method.state, "level": method.level, "calls": method.recorded, "wanted_by": method.wanted_by, "code": method.code,
         "reason": method.reason, "callees_unknown": method.not_decoded,
     })
 }
@@ -298,7 +339,7 @@ fn state(method: &Callee) -> String {
     }
 }
 
-fn lines(branch: Branch<'_>) -> String {
+fn source_lines(branch: Branch<'_>) -> String {
     let CalleeCall { lines, owner, .. } = branch.call;
     if branch.is_implementer {
         return String::new();
@@ -333,10 +374,12 @@ mod tests {
         methods[0]["loader"] = json!("app");
         methods[1]["state"] = json!("probed");
         methods[1]["level"] = json!("time");
+        methods[1]["recorded"] = json!(1_200);
         methods[1]["wanted_by"] = json!(["rule orders"]);
         methods[2]["code"] = json!("abstract");
         methods[2]["reason"] = json!("it is abstract");
         methods[3]["state"] = json!("inactive");
+        methods[3]["recorded"] = json!(0);
         methods[4]["not_decoded"] = json!("skipped: too large");
         let callees =
             json!({"asked": 1, "methods": methods, "left_out": 2, "decoded": 4, "known": 1, "notices": ["so it is"]});
@@ -346,27 +389,39 @@ mod tests {
     #[test]
     fn each_method_has_its_callees_where_it_occurs_first() {
         let callees = callees();
-        let expected = "a.B.a() void [app]: no probe\n\
-            \x20 1 virtual   a.B.b() void: probed at level time (rule orders), lines 7 9\n\
-            \x20   2 virtual   a.B.c() void: no probe: it is abstract, lines 7 9\n\
-            \x20   2   or      a.B.d() void: probe at level off; its callees are listed at its first call\n\
-            \x20   2   or      1 more; `--implementers` lists them\n\
-            \x20   2 virtual   a.B.e() void: no probe, lines 7 9\n\
-            \x20     ? callees unknown: skipped: too large\n\
-            \x20 1 virtual   a.B.c() void: no probe: it is abstract, lines 7 9\n\
-            \x20 1   or      a.B.d() void: probe at level off\n\
-            \x20   2 virtual   a.B.a() void: no probe, lines 7 9; its callees are listed at its first call\n\
-            \x20 1   or      1 more; `--implementers` lists them\n\
+        let expected = "calls  method\n\
+            \x20      a.B.a() void [app]: no probe\n\
+            1,200    1 virtual   a.B.b() void: probed at level time (rule orders), lines 7 9\n\
+            \x20          2 virtual   a.B.c() void: no probe: it is abstract, lines 7 9\n\
+            \x20   0      2   or      a.B.d() void: probe at level off; its callees are listed at its first call\n\
+            \x20          2   or      1 more; `--implementers` lists them\n\
+            \x20          2 virtual   a.B.e() void: no probe, lines 7 9\n\
+            \x20            ? callees unknown: skipped: too large\n\
+            \x20        1 virtual   a.B.c() void: no probe: it is abstract, lines 7 9\n\
+            \x20   0    1   or      a.B.d() void: probe at level off\n\
+            \x20          2 virtual   a.B.a() void: no probe, lines 7 9; its callees are listed at its first call\n\
+            \x20        1   or      1 more; `--implementers` lists them\n\
             # 4 callees on 2 levels; 4 methods decoded, 1 known from before\n\
             # 2 calls not listed; `--most` lists more\n\
             # so it is\n";
-        assert_eq!(Tree::of(&callees).text(2), expected);
+        assert_eq!(Tree::of(&callees, 3).text(2, false), expected);
+    }
+
+    #[test]
+    fn names_of_methods_without_data_are_in_italics_where_these_can_be_shown() {
+        let callees = callees();
+        let text = Tree::of(&callees, 3).text(1, true);
+        let italic: Vec<&str> =
+            text.split(ITALIC).skip(1).filter_map(|rest| Some(rest.split_once(UPRIGHT)?.0)).collect();
+        assert!(italic.contains(&"a.B.c() void") && italic.contains(&"a.B.d() void"), "{text}");
+        assert!(!italic.contains(&"a.B.b() void") && text.contains("a.B.b() void"), "{text}");
+        assert_eq!(text.replace(ITALIC, "").replace(UPRIGHT, ""), Tree::of(&callees, 3).text(1, false));
     }
 
     #[test]
     fn scripts_get_a_tree_in_which_each_callee_has_all_its_origins() {
         let callees = callees();
-        let tree = Tree::of(&callees).json("a.B.a");
+        let tree = Tree::of(&callees, 3).json("a.B.a");
         assert_eq!(tree["method"], "a.B.a");
         assert_eq!(tree["callees"].as_array().unwrap().len(), 2);
         let [b, c] = [&tree["callees"][0], &tree["callees"][1]];
@@ -374,6 +429,7 @@ mod tests {
             (&b["class"], &b["method"], &b["opcode"], &b["state"], &b["reason"]),
             (&json!("a.B"), &json!("b"), &json!("virtual"), &json!("probed"), &Json::Null)
         );
+        assert_eq!((&b["calls"], &c["calls"], &c["implementers"][0]["calls"]), (&json!(1_200), &Json::Null, &json!(0)));
         assert_eq!((&c["reason"], &c["origins"]), (&json!("it is abstract"), &json!(["a.B.a() void", "a.B.b() void"])));
         assert_eq!((&c["shown_elsewhere"], &b["callees"][0]["shown_elsewhere"]), (&json!(false), &json!(true)));
         assert_eq!(c["implementers"][0]["callees"][0]["method"], "a");
@@ -391,7 +447,7 @@ mod tests {
         methods[1]["code"] = json!("native");
         let callees = json!({"asked": 1, "methods": methods, "left_out": 0, "decoded": 4, "known": 0});
         let callees: Callees = serde_json::from_value(callees).unwrap();
-        let tree = Tree::of(&callees).json("a.B.a");
+        let tree = Tree::of(&callees, 3).json("a.B.a");
         let mut node = &tree["callees"][0];
         let mut within = Vec::new();
         while let Some(context) = node["within"].as_str() {
@@ -399,6 +455,9 @@ mod tests {
             node = &node["callees"][0];
         }
         assert_eq!(within, ["a.B.a", "a.B.a", "a.B.a > a.B.c", "a.B.a > a.B.c > a.B.d"]);
+        let of_one = Tree::of(&callees, 1).json("a.B.a");
+        let fourth = of_one.pointer("/callees/0/callees/0/callees/0/callees/0/within");
+        assert_eq!(fourth, Some(&json!("a.B.d")), "as many as are wanted");
     }
 
     #[test]
@@ -407,7 +466,7 @@ mod tests {
             [method("a", &[(2, &[])]), method("b", &[(2, &[]), (3, &[])]), method("c", &[]), method("d", &[])];
         let callees = json!({"asked": 2, "methods": methods, "left_out": 0, "decoded": 2, "known": 0});
         let callees: Callees = serde_json::from_value(callees).unwrap();
-        let tree = Tree::of(&callees).json("a.B.*");
+        let tree = Tree::of(&callees, 3).json("a.B.*");
         let names: Vec<&str> =
             tree["callees"].as_array().unwrap().iter().filter_map(|of| of["method"].as_str()).collect();
         assert_eq!(names, ["c", "d"]);

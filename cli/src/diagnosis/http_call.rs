@@ -174,7 +174,7 @@ fn limit(call: &DiagnosisNode) -> Option<(u64, String)> {
         ),
         None => (
             in_slow * LEAST_PART,
-            format!("a tenth of its mean time in slow calls, {}: it has none in fast ones", text(in_slow)),
+            format!("a tenth of its mean time, {}: there were no fast calls to compare with", text(in_slow)),
         ),
     };
     let micros = (limit * 1e3).max(1.0) as u64;

@@ -153,6 +153,8 @@ fn sum(one: DiagnosisCost, other: DiagnosisCost) -> DiagnosisCost {
 
 #[cfg(test)]
 mod tests {
+    use trace::CountedCalls;
+
     use super::*;
 
     /// Ten slow calls and twenty fast ones, of so many milliseconds each.
@@ -183,7 +185,11 @@ mod tests {
             way: way(&["B.b", "HttpURLConnection.getResponseCode", "socket read"]),
         };
         let other = DiagnosisBranch { node: 1, share: 0.1, way: way(&["X.x", "sleep"]) };
-        let parts = DiagnosisSentence { subject: "A.a".to_owned(), is_compared: true, branches: vec![call, other] };
+        let parts = DiagnosisSentence {
+            subject: "A.a".to_owned(),
+            calls: CountedCalls::SlowAndFast,
+            branches: vec![call, other],
+        };
         Diagnosis {
             calls: 30,
             slow: 10,
@@ -203,7 +209,8 @@ mod tests {
         ];
         let way = vec!["Stock.find".to_owned(), "sleep; or not".to_owned()];
         let branches = vec![DiagnosisBranch { node: 1, share: 0.95, way }];
-        let parts = DiagnosisSentence { subject: "HttpServlet.service".to_owned(), is_compared: false, branches };
+        let parts =
+            DiagnosisSentence { subject: "HttpServlet.service".to_owned(), calls: CountedCalls::SlowOnly, branches };
         let (sentence, explained) = (Some(parts.to_string()), Some(0.95));
         let found =
             Diagnosis { calls: 30, slow, nodes, explained, sentence, parts: Some(parts), ..Diagnosis::default() };

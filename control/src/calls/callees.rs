@@ -62,6 +62,9 @@ messages! {
         /// The present level of its probe.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub level: Option<String>,
+        /// Calls that its probes have recorded up to now, all together; absent if it has no probe, or calls are not counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub recorded: Option<u64>,
         /// The rules (`rule NAME`) and the claims of persons (`claim NUMBER`) that want the probe.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub wanted_by: Vec<String>,

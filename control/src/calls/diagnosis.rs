@@ -1,7 +1,8 @@
 //! Diagnoses: which branch makes slow calls of a method slow.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
+use trace::CountedCalls;
 
 use crate::message::{Described, Types, messages, words};
 
@@ -92,7 +93,7 @@ messages! {
         /// Why it was begun, if nobody asked for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub evidence: Option<String>,
-        /// Calls that take longer are slow, in milliseconds; absent while that is being learnt.
+        /// Calls that take longer are slow, in milliseconds; absent while that is being learnt, 0 if all calls count, as no limit was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub slower_than_ms: Option<f64>,
         /// Whether that was learnt from the calls seen.
@@ -127,8 +128,8 @@ messages! {
     pub struct DiagnosisSentence {
         /// What was diagnosed: `Class.method`, and under which condition.
         pub subject: String,
-        /// Whether there were fast calls to compare with.
-        pub compared: bool,
+        /// Of which calls the shares are.
+        pub calls: CountedCalls,
         /// The branches that are named, the one that explains most first.
         pub branches: Vec<DiagnosisBranch>,
     }
@@ -205,6 +206,12 @@ messages! {
 impl Described for NodeKind {
     fn describe(_: &mut Types) -> Json {
         words::<NodeKind>()
+    }
+}
+
+impl Described for CountedCalls {
+    fn describe(_: &mut Types) -> Json {
+        json!({ "enum": CountedCalls::ALL })
     }
 }
 

@@ -33,7 +33,7 @@ fn sentence(of: &DiagnosisSentence) -> trace::DiagnosisSentence {
     let branch = |of: &DiagnosisBranch| trace::DiagnosisBranch { node: of.node, share: of.share, way: of.way.clone() };
     trace::DiagnosisSentence {
         subject: of.subject.clone(),
-        is_compared: of.compared,
+        calls: of.calls,
         branches: of.branches.iter().map(branch).collect(),
     }
 }
@@ -42,7 +42,7 @@ impl From<trace::DiagnosisSentence> for DiagnosisSentence {
     fn from(of: trace::DiagnosisSentence) -> DiagnosisSentence {
         let branch = |of: trace::DiagnosisBranch| DiagnosisBranch { node: of.node, share: of.share, way: of.way };
         let branches = of.branches.into_iter().map(branch).collect();
-        DiagnosisSentence { subject: of.subject, compared: of.is_compared, branches }
+        DiagnosisSentence { subject: of.subject, calls: of.calls, branches }
     }
 }
 

@@ -233,6 +233,17 @@ impl<'jni> LoadedClass<'jni> {
 
     /// The same, if it is not longer than `most` bytes.
     pub(crate) fn constant_pool_up_to(self, jvmti: Jvmti, most: usize) -> Option<Result<ConstantPool, TooLong>> {
+        let copy = |count: i32, bytes: &[u8]| {
+            if bytes.len() > most {
+                return Some(Err(TooLong));
+            }
+            Some(Ok(ConstantPool { count: u16::try_from(count).ok()?, bytes: bytes.to_vec() }))
+        };
+        self.with_constants(jvmti, copy)?
+    }
+
+    /// Looks at the constants, and at how many there are, in the copy that the JVM makes for that.
+    pub(crate) fn with_constants<R>(self, jvmti: Jvmti, look: impl FnOnce(i32, &[u8]) -> R) -> Option<R> {
         let (mut count, mut length, mut bytes) = (0, 0, null_mut());
         // SAFETY: valid environment, live class, out-parameters on our stack.
         unsafe { jvmti_call!(jvmti, GetConstantPool, self.class.raw(), &mut count, &mut length, &mut bytes) }.ok()?;
@@ -240,14 +251,11 @@ impl<'jni> LoadedClass<'jni> {
             return None;
         }
         let length = usize::try_from(length).unwrap_or(0);
-        // SAFETY: JVMTI gave `length` bytes, which are given back once, copied or not.
-        let copy = unsafe {
-            let copy = (length <= most).then(|| std::slice::from_raw_parts(bytes, length).to_vec());
-            jvmti.deallocate(bytes);
-            copy
-        };
-        let Some(bytes) = copy else { return Some(Err(TooLong)) };
-        Some(Ok(ConstantPool { count: u16::try_from(count).ok()?, bytes }))
+        // SAFETY: JVMTI gave `length` bytes, which nobody changes, and which are given back once, after the look.
+        let seen = look(count, unsafe { std::slice::from_raw_parts(bytes, length) });
+        // SAFETY: as above.
+        unsafe { jvmti.deallocate(bytes) };
+        Some(seen)
     }
 }
 

@@ -11,7 +11,7 @@ use super::event_guard::{self, Event};
 use super::event_listener::{
     ClassFile, JvmEvents, in_live_phase, is_surely_live, listener, set_listener, set_surely_live,
 };
-use super::name_gate::NAME_GATE;
+use super::name_gate::{LARGE_FILE, NAME_GATE};
 use super::object_events;
 use crate::jvm::classes::loaded_classes::LoadedClass;
 use crate::jvm::environment::{Jvmti, Phase, jvmti_call};
@@ -147,8 +147,9 @@ unsafe extern "system" fn class_file_load_hook(
     new_data: *mut *mut u8,
 ) {
     // Without a fence, because nothing here can panic, and in any phase, because nothing is asked of the JVM.
+    let may_be_turned_away = class_being_redefined.is_null() && usize::try_from(length).is_ok_and(|of| of < LARGE_FILE);
     // SAFETY: null or a NUL-terminated string that lives through the callback.
-    if class_being_redefined.is_null() && unsafe { NAME_GATE.turns_away_name(name) } {
+    if may_be_turned_away && unsafe { NAME_GATE.turns_away_name(name) } {
         return;
     }
     let rewritten = in_live_phase(Event::ClassFileLoad, env, jni_env, |listener, jvmti, jni| {

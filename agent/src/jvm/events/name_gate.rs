@@ -12,6 +12,9 @@ const LOOKED_AT: usize = size_of::<u64>();
 /// In place of the lengths: every class passes.
 const OPEN: u64 = u64::MAX;
 
+/// Class files of this number of bytes and more pass whatever the class is called: their sizes are noted.
+pub(crate) const LARGE_FILE: usize = 256 << 10;
+
 /// The gate of this process. Open unless a session has closed it.
 pub(crate) static NAME_GATE: NameGate = NameGate::open();
 

@@ -1,13 +1,14 @@
 //! Diagnoses by request: which branch makes slow calls of a method slow. A diagnosis is a claim, and a thread that looks at what was measured.
 //!
 //! `run` is the thread; `slow_calls` takes stacks of calls that are slow right now; `measuring` has methods measured, and finds out what a call may run;
-//! `statements` has statements of databases tell their texts; `slow_records` records slow calls one by one.
+//! `statements` has statements of databases tell their texts; `without_limit` decides whether all calls count; `slow_records` records slow calls one by one.
 
 mod measuring;
 mod run;
 mod slow_calls;
 mod slow_records;
 mod statements;
+mod without_limit;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -150,10 +151,13 @@ impl Session {
             self.give_up(&claim)?;
             return Err(Refusal::new(ErrorCode::Ended, "the recording has ended: nothing would be measured"));
         }
-        let shared: Shared = Arc::new(Mutex::new(at_the_beginning(id, &root, &claim, request)));
+        let configured = request.slower_than_us.is_none().then(|| self.configured_limit(&root.text)).flatten();
+        let stated = request.slower_than_us.map(Duration::from_micros);
+        let slower_than = stated.or(configured.as_ref().map(|(limit, _)| *limit));
+        let shared: Shared = Arc::new(Mutex::new(at_the_beginning(id, &root, &claim, slower_than)));
         let options = Options {
             depth: if request.report_only { 0 } else { request.depth.unwrap_or(DEPTH) },
-            slower_than: request.slower_than_us.map(Duration::from_micros),
+            slower_than,
             across_threads: request.across_threads,
         };
         if request.across_threads {
@@ -162,6 +166,7 @@ impl Session {
         }
         let for_clients = (Arc::clone(&shared), under(request));
         let mut run = Run::new(Arc::clone(self), (id, number), for_clients, options, (root.key, root.text));
+        run.notices.extend(configured.map(|(_, notice)| notice));
         let inserted = run.insert_root(&claim);
         if let Err(reason) = inserted {
             self.take_back(&claim);
@@ -269,17 +274,17 @@ fn under(request: &DiagnoseRequest) -> Option<String> {
     }
 }
 
-fn at_the_beginning(claim: u32, root: &MeantMethod, of: &Claim, request: &DiagnoseRequest) -> Diagnosis {
+fn at_the_beginning(claim: u32, root: &MeantMethod, of: &Claim, slower_than: Option<Duration>) -> Diagnosis {
     Diagnosis {
         claim,
         method: root.text.clone(),
         context: of.probes.asked_within(),
-        condition: request.when.clone(),
+        condition: of.probes.asked_condition().map(str::to_owned),
         state: DiagnosisState::Inserting,
         reason: None,
         evidence: None,
-        slower_than_ms: request.slower_than_us.map(|micros| micros as f64 / 1e3),
-        learnt: request.slower_than_us.is_none(),
+        slower_than_ms: slower_than.map(|limit| limit.as_secs_f64() * 1e3),
+        learnt: slower_than.is_none(),
         calls: 0,
         slow: 0,
         explained: None,

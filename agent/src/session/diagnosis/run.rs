@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use control::{DiagnosisCost, DiagnosisState, NodeKind};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
+use trace::CountedCalls;
 
 use super::Session;
 use super::slow_calls::{Asking, SlowCalls};
+use super::without_limit::{Basis, basis, why_all_calls};
 use crate::call_sites::{self, Cell, CellSums, DiagnosisNumber, MethodKey};
 use crate::classes::hierarchy::ClassId;
 use crate::contexts;
@@ -77,8 +79,9 @@ pub(super) struct Run {
     state: DiagnosisState,
     /// Calls of the root in earlier rounds, and those of them that were slow.
     before: (u64, u64),
-    /// Calls that take longer are slow.
+    /// Calls that take longer are slow, unless all count.
     pub(super) slower_than: Option<Duration>,
+    pub(super) basis: Basis,
     /// When what is measured now began to be.
     round: Instant,
     looked: Instant,
@@ -143,6 +146,7 @@ impl Run {
             state: DiagnosisState::Inserting,
             before: (0, 0),
             slower_than: options.slower_than,
+            basis: if options.slower_than.is_some() { Basis::Limit } else { Basis::Unsettled },
             round: now,
             looked: now,
             published: now,
@@ -265,6 +269,23 @@ impl Run {
         self.round = Instant::now();
     }
 
+    /// Settles which calls count, if no limit was stated. Returns whether what was measured in this round can be followed.
+    fn settle_basis(&mut self, root: &CellSums) -> bool {
+        if self.basis != Basis::Unsettled {
+            return true;
+        }
+        self.basis = basis(root, self.round.elapsed());
+        if self.basis == Basis::AllCalls {
+            self.notices.push(why_all_calls(self.slower_than.unwrap_or_default()));
+            call_sites::of_process().set_slower_than(self.number, 0);
+            self.begin_round(false);
+            // Of the calls up to now some did not count.
+            self.before = (0, 0);
+            (self.is_compared, self.least_calls) = (false, ENOUGH_CALLS);
+        }
+        self.basis == Basis::Limit
+    }
+
     /// Learns from which length on calls are slow; returns whether that is known.
     fn learn(&mut self) -> bool {
         let Some(time) = learnt(&call_sites::of_process().lengths(self.number)) else { return false };
@@ -288,7 +309,8 @@ impl Run {
         let clock = self.session.running.lock().clock;
         let Some(now) = clock.map(|clock| clock.as_probes_read(clock.now()) as u64) else { return };
         let asking = Asking { jvmti: self.session.jvmti, jni, runtime: &runtime, number: self.number };
-        for stack in self.slow_calls.look(asking, &self.tree, (now, length(slower_than), slower_than)) {
+        let limit = if self.basis == Basis::AllCalls { 0 } else { length(slower_than) };
+        for stack in self.slow_calls.look(asking, &self.tree, (now, limit, slower_than)) {
             self.stacks.add(stack);
         }
     }
@@ -301,7 +323,7 @@ impl Run {
             self.begin_round(false);
             return false;
         }
-        if !self.is_enough(&root) {
+        if !self.settle_basis(&root) || !self.is_enough(&root) {
             return false;
         }
         self.is_compared = root.fast.calls > 0;
@@ -496,7 +518,12 @@ impl Run {
         self.cost.cpu_ms = thread_cpu_time().saturating_sub(self.cpu_before).as_secs_f64() * 1e3;
         let method = short(&self.root.1);
         let under = self.under.clone();
-        let subject = Subject { method: &method, context: under.as_deref(), is_compared: self.is_compared };
+        let calls = match self.basis {
+            Basis::AllCalls => CountedCalls::All,
+            _ if self.is_compared => CountedCalls::SlowAndFast,
+            _ => CountedCalls::SlowOnly,
+        };
+        let subject = Subject { method: &method, context: under.as_deref(), calls };
         let result = result_of(&self.tree, &self.stacks, &probe_length_nanos, subject);
         let (calls, slow) = self.counted();
         let never_inside = self.why_never_inside(calls);
@@ -504,8 +531,10 @@ impl Run {
         let goes_on = !self.state.is_final() && self.goes_on();
         let mut shared = self.shared.lock();
         shared.state = self.state;
-        shared.slower_than_ms = self.slower_than.map(|time| time.as_secs_f64() * 1e3);
-        shared.learnt = self.options.slower_than.is_none();
+        let has_limit = self.basis != Basis::AllCalls;
+        let limit = self.slower_than.map(|time| if has_limit { time.as_secs_f64() * 1e3 } else { 0.0 });
+        shared.slower_than_ms = limit;
+        shared.learnt = self.options.slower_than.is_none() && has_limit;
         if goes_on {
             (shared.calls, shared.slow) = (calls, slow);
             let without = call_sites::of_process().without_frame(self.number);

@@ -15,7 +15,7 @@ use crate::diagnosis::{Manner, follow, microseconds, show};
 const PATIENCE: u64 = 60;
 
 /// Find the branch that makes slow calls of a method slow: from level to level, slow calls are compared with fast ones, and what takes the time is
-/// followed down to where it is spent. All probes are removed at the end, also after Ctrl-C.
+/// followed down to where it is spent. Of a method without slow calls, the largest share of the time is followed. All probes are removed at the end, also after Ctrl-C.
 ///
 /// Exit codes: 0 with a result, 1 after an error, 2 if the command line is wrong, 3 if it ended without a result, 130 after Ctrl-C.
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,8 @@ pub(crate) struct Arguments {
     /// Only calls for which this holds: 'http.path=/pay'.
     #[arg(long, value_name = "EXPRESSION")]
     when: Option<String>,
-    /// Calls that take longer are slow: `500ms`, `0.5s`, `800us`. Default: learnt from the calls.
+    /// Calls that take longer are slow: `500ms`, `0.5s`, `800us`. Default: as `[[slow-calls]]` says, or else learnt from the calls; if there are no slow
+    /// ones, all calls count.
     #[arg(long, value_name = "TIME", value_parser = microseconds)]
     slower_than: Option<u64>,
     /// Go on in tasks that are handed to executors, where a call waits for one: they are measured on the threads that run them.

@@ -13,9 +13,11 @@ function diagnosesPanel() {
 function diagnosisPanel(diagnosis) {
   const { method, context, condition, state, reason, sentence, explained, cost, ended_after_ms } = diagnosis;
   const subject = [method, context && `under ${context}`, condition && `when ${condition}`].filter(Boolean).join(" ");
-  const part = explained == null ? `No result${reason ? `: ${reason}` : ""}` : `${percents(explained)} of the additional time of slow calls is explained`;
+  const countsAll = diagnosis.slower_than_ms === 0;
+  const part = explained == null ? `No result${reason ? `: ${reason}` : ""}` : `${percents(explained)} of the ${countsAll ? "time" : "additional time of slow calls"} is explained`;
   const after = ended_after_ms == null ? "" : ` after ${millis(ended_after_ms)} of the recording`;
-  const limit = diagnosis.slower_than_ms == null ? "; which of them are slow is not known"
+  const limit = countsAll ? "; all of them count: no limit was given"
+    : diagnosis.slower_than_ms == null ? "; which of them are slow is not known"
     : ` of which ${count(diagnosis.slow)} took longer than ${millis(diagnosis.slower_than_ms)}${diagnosis.learnt ? " (learnt)" : ""}`;
   const spent = [things(cost.classes, "class", "classes"), things(cost.retransforms, "retransformation", "retransformations"), `longest stop ${millis(cost.longest_stop_ms)}`, `agent's CPU ${millis(cost.cpu_ms)}`];
   return make("section", { class: "panel diagnosis" },

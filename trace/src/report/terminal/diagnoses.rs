@@ -123,6 +123,7 @@ impl Drawing<'_> {
         self.say(
             Look::Plain,
             &match slower_than_nanos {
+                Some(0) => format!("all {} count: no limit was given", counted(*calls, "call")),
                 Some(nanos) => format!(
                     "{} of {} took longer than {}{}",
                     count(*slow),
@@ -168,6 +169,10 @@ impl Drawing<'_> {
 
     fn titles(&self) -> Vec<&'static str> {
         match self.options.width {
+            ROOM_FOR_STACKS.. if self.diagnosis.counts_all_calls() => {
+                vec!["level", "calls", "time", "share", "running", "waiting"]
+            }
+            _ if self.diagnosis.counts_all_calls() => vec!["lv", "calls", "time", "share"],
             ROOM_FOR_BARS.. => vec!["level", "calls", "slow", "time in slow", "share", "running", "waiting"],
             ROOM_FOR_STACKS.. => vec!["lv", "calls", "slow", "time", "share", "run", "wait"],
             _ => vec!["lv", "slow", "time", "share"],
@@ -182,6 +187,7 @@ impl Drawing<'_> {
         let share = percent(node.share);
         let [running, waiting] = [node.running, node.waiting].map(percent);
         let texts = match self.options.width {
+            _ if self.diagnosis.counts_all_calls() => vec![level, calls, time, share, running, waiting],
             ROOM_FOR_BARS.. => vec![level, calls, slow, time, with_bar(node.share, &share), running, waiting],
             ROOM_FOR_STACKS.. => vec![level, calls, slow, time, share, running, waiting],
             _ => vec![level, slow, time, share],
@@ -233,7 +239,8 @@ impl Drawing<'_> {
             self.say(Look::Result, sentence);
         } else if explained.is_some() {
             let part = percent(*explained);
-            self.say(Look::Plain, &format!("{part} of the additional time of slow calls is explained"));
+            let of = if self.diagnosis.counts_all_calls() { "time" } else { "additional time of slow calls" };
+            self.say(Look::Plain, &format!("{part} of the {of} is explained"));
         }
     }
 }

@@ -129,6 +129,19 @@ fn what_is_not_known_is_blank_and_italic_and_not_0() {
 }
 
 #[test]
+fn where_all_calls_count_none_is_called_slow() {
+    let sentence = Some("90 % of the time of A.a is B.b -> sleep (all calls: no limit was given)".to_owned());
+    let all = Diagnosis { slower_than_nanos: Some(0), learnt: false, slow: 123, calls: 123, sentence, ..sample() };
+    for width in [60, 80, 160] {
+        let text = diagnosis(&all, &DiagnosisOptions { width, ..PLAIN }).join("\n");
+        assert!(text.contains("all 123 calls count: no limit was given") && !text.contains("slow"), "{text}");
+        let titles = text.lines().find(|line| line.ends_with("method")).unwrap();
+        let titles: Vec<&str> = titles.split_whitespace().collect();
+        assert_eq!(titles[1..3], ["calls", "time"], "{text}");
+    }
+}
+
+#[test]
 fn of_too_many_rows_those_that_explain_least_are_left_out() {
     let text = diagnosis(&sample(), &DiagnosisOptions { rows: 4, ..PLAIN }).join("\n");
     assert!(text.contains("readAnswer") && text.contains("... 3 more that explain less"), "{text}");

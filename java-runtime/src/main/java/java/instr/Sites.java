@@ -386,8 +386,10 @@ public final class Sites {
         long round = U.getLong(frame + FRAME_ROUND);
         boolean counts = round != 0L && round == U.getLong(of + ROUND);
         long time = U.getLong(cellAt(frame, 0) + TIME);
-        boolean isSlow = time >= U.getLong(of + SLOWER_THAN);
-        if (isSlow) record(number);
+        long slowerThan = U.getLong(of + SLOWER_THAN);
+        boolean isSlow = time >= slowerThan;
+        // Where all calls count, none has a record of its own.
+        if (isSlow && slowerThan > 0L) record(number);
         SharedCall shared = SHARED[number];
         SHARED[number] = null;
         if (counts) U.getAndAddLong(null, of + LENGTHS + ((long) length(time) << 3), 1L);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.BuildResult;
 import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
@@ -17,8 +18,12 @@ import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -29,6 +34,9 @@ class CalleesIT {
 
     private static final String SHOP = "targets.callees.Shop";
     private static final String SELL = SHOP + ".sell(int, String)";
+    /** What the JVM may need besides, for threads and compiled code. */
+    private static final int SLACK_KIB = 2_048;
+    private static final int WARM_UP = 30;
     private static final String LIVE = """
             [[rule]]
             name = "nothing"
@@ -137,10 +145,10 @@ class CalleesIT {
                 assertTrue(others == 0 && (some > 0 || opcode.equals("special")), opcode + " " + some + " " + others);
             }
             String tree = instr("callees", program, SELL, "--depth", "3").stdout();
-            assertTrue(tree.startsWith(SHOP + ".sell(int, java.lang.String) long [app"), tree);
-            assertTrue(tree.contains("\n  1 static    " + SHOP + ".price(int) long: probed at level time (claim 1), line "), tree);
-            assertTrue(tree.contains("\n    2 static    " + SHOP + ".base(int) long: no probe, line "), tree);
-            assertTrue(tree.contains("\n  1 static    " + SHOP + ".discount(int) long: probe at level off"), tree);
+            assertTrue(tree.startsWith("calls  method\n       " + SHOP + ".sell(int, java.lang.String) long [app"), tree);
+            assertTrue(tree.contains("\n    0    1 static    " + SHOP + ".price(int) long: probed at level time (claim 1), line "), tree);
+            assertTrue(tree.contains("\n           2 static    " + SHOP + ".base(int) long: no probe, line "), tree);
+            assertTrue(tree.contains("\n    0    1 static    " + SHOP + ".discount(int) long: probe at level off"), tree);
             assertEquals(2, json(program, SHOP + ".sell").get("methods").size(), "all overloads");
             quit(program);
         }
@@ -198,6 +206,105 @@ class CalleesIT {
             assertTrue(types.stderr().contains("sell has other parameters"), types.stderr());
             quit(program);
         }
+    }
+
+    /** What has data is seen by the number of calls; the name of what has none, such as a callee in a branch that is never taken, is in italics on a terminal. */
+    @EachJdk(oldestAndNewest = true)
+    void calleesWithoutDataAreInItalics(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, LIVE)) {
+            for (String method : List.of("price", "recall")) {
+                instr("probe", program, SHOP + "." + method, "--for", "10m").assertExitCode(0);
+            }
+            for (int i = 0; i < 7; i++) {
+                program.ask("5");
+            }
+            JsonNode sell = Awaiting.await(() -> json(program, SELL), answer -> callee(answer, SHOP, "price").get("calls").asLong() >= 7);
+            assertEquals(7, callee(sell, SHOP, "price").get("calls").asLong());
+            JsonNode recall = callee(sell, SHOP, "recall");
+            assertEquals(List.of("probed", "0"), List.of(recall.get("state").asText(), recall.get("calls").asText()), "in a branch that no call takes");
+            assertTrue(callee(sell, SHOP, "discount").get("calls").isNull(), "it has no probe");
+
+            String command = BuildResult.AGENT.path().resolveSibling("instr") + " callees " + program.pid() + " '" + SELL + "'";
+            String shown = Tool.run("script", List.of("--quiet", "--return", "--command", command, "/dev/null")).assertExitCode(0).stdout();
+            assertTrue(shown.contains("    0    1 static    \u001b[3m" + SHOP + ".recall(int) void\u001b[0m: probed at level time"), shown);
+            assertTrue(shown.contains("    7    1 static    " + SHOP + ".price(int) long: probed at level time"), shown);
+            assertTrue(shown.contains("         1 static    \u001b[3m" + SHOP + ".discount(int) long\u001b[0m: no probe"), shown);
+            assertFalse(instr("callees", program, SELL).stdout().contains("\u001b"), "no terminal");
+            quit(program);
+        }
+    }
+
+    /** The contexts that are proposed for one callee, of one to four methods, under the same load: the longer, the fewer calls. */
+    @EachJdk(oldestAndNewest = true)
+    void theLongerTheContextTheFewerCallsAreRecorded(Jdk jdk) throws IOException {
+        String first = "targets.callees.Paths.first";
+        List<String> contexts = new ArrayList<>();
+        Path directory = RunDirectories.create();
+        try (Dialog program = Program.target(jdk, "targets.callees.Paths").talkWithAgent(AgentConfig.of(LIVE), directory)) {
+            program.ask("1");
+            for (int length = 1; length <= 4; length++) {
+                String within = contextOfLast(json(program, first, "--depth", "4", "--within", String.valueOf(length)));
+                assertEquals(length, within.split(" > ").length, within);
+                contexts.add(within);
+                instr("probe", program, "targets.callees.Paths.last", "--in", within, "--for", "10m").assertExitCode(0);
+            }
+            assertEquals(contexts.get(2), contextOfLast(json(program, first, "--depth", "4")), "three, unless another number is stated");
+            assertEquals(2, instr("callees", program, first, "--json", "--within", "17").exitCode());
+            program.ask("100");
+            quit(program);
+        }
+        Map<String, Long> recorded = new TreeMap<>();
+        Finished.in(directory).trace().calls().forEach(call -> recorded.merge(call.template(), 1L, Long::sum));
+        List<Long> counts = contexts.stream().map(context -> recorded.get("timed inside " + context)).toList();
+        assertEquals(List.of(400L, 300L, 200L, 100L), counts, recorded.toString());
+    }
+
+    private static String contextOfLast(JsonNode first) {
+        JsonNode at = first;
+        for (String method : List.of("second", "third", "fourth", "last")) {
+            at = callee(at, "targets.callees.Paths", method);
+        }
+        return at.get("within").asText();
+    }
+
+    /** The JVM shows the size of a class's constants only with copies of them; that of the file is known, as the agent has seen it. */
+    @EachJdk(oldestAndNewest = true)
+    void aHugeClassIsSkippedAndTakesNoMemory(Jdk jdk) throws IOException {
+        String generated = "targets.callees.Generated.call*";
+        Program target = Program.target(jdk, "targets.callees.HugeClass").with("-Xms64m", "-Xmx64m", "-XX:+AlwaysPreTouch");
+        try (Dialog program = target.talkWithAgent(AgentConfig.of(LIVE), RunDirectories.create())) {
+            // What requests take anyway is there after this.
+            for (int i = 0; i < WARM_UP; i++) {
+                json(program, "targets.callees.HugeClass.main");
+            }
+            long before = resident(program, "VmRSS");
+            resetPeak(program);
+            for (int i = 0; i < 10; i++) {
+                String skipped = instr("callees", program, generated).assertExitCode(0).stdout();
+                assertEquals(5, skipped.split("skipped: its class file takes more than 1024 KiB", -1).length - 1, skipped);
+            }
+            long peak = resident(program, "VmHWM") - before;
+            long after = resident(program, "VmRSS") - before;
+            resetPeak(program);
+            String read = instr("callees", program, generated, "--class-kb", "10000").assertExitCode(0).stdout();
+            assertTrue(read.contains("java.lang.Thread.yield() void") && !read.contains("skipped"), read);
+            long peakIfRead = resident(program, "VmHWM") - before;
+            String figures = "resident KiB: at most " + peak + " more, " + after + " afterwards, at most " + peakIfRead + " if it is read";
+            int copy = 80 * 65_000 / 1_024;
+            assertTrue(peak < SLACK_KIB && after < SLACK_KIB, figures);
+            assertTrue(peakIfRead > copy + SLACK_KIB, "the measurement sees what a class takes: " + figures);
+            quit(program);
+        }
+    }
+
+    private static void resetPeak(Dialog program) throws IOException {
+        Files.writeString(Path.of("/proc", String.valueOf(program.pid()), "clear_refs"), "5");
+    }
+
+    /** In KiB. */
+    private static long resident(Dialog program, String what) throws IOException {
+        String status = Files.readString(Path.of("/proc", String.valueOf(program.pid()), "status"));
+        return Long.parseLong(Pattern.compile(what + ":\\s+(\\d+) kB").matcher(status).results().findFirst().orElseThrow().group(1));
     }
 
     private Dialog start(Jdk jdk, String config) {

@@ -260,6 +260,44 @@ class DiagnoseIT {
         }
     }
 
+    /** Of a method without slow calls, without a limit: the largest share of the time of all calls is followed, and none is called slow or recorded as that. */
+    @EachJdk(oldestAndNewest = true)
+    void withoutALimitAllCallsOfAHealthyMethodCount(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            assertEquals("ok", running.program.ask("way sleep"));
+            Diagnosed healthy = Diagnosed.of(running.program, "targets.diagnosis.SlowWays.slow");
+            healthy.assertLeadsThrough(List.of("sleeping", "sleep"), LEAST_SHARE);
+            JsonNode json = healthy.json();
+            String sentence = json.path("sentence").asText();
+            assertTrue(sentence.contains(" of the time of SlowWays.slow is ") && sentence.endsWith(" (all calls: no limit was given)"), sentence);
+            assertTrue(!sentence.contains("slow calls") && json.path("notices").toString().contains("no limit was given"), healthy::toString);
+            assertEquals(List.of("0.0", "false"), List.of(json.path("slower_than_ms").asText(), json.path("learnt").asText()));
+            assertTrue(json.path("calls").asLong() >= 20 && json.path("slow").asLong() == json.path("calls").asLong(), healthy::toString);
+            running.assertNothingIsLeft();
+            running.quit();
+        }
+        assertEquals(List.of(), Finished.in(directory).trace().events("instr.SlowCall"));
+        String report = Tool.instr(List.of("report", directory.resolve("trace.jfr").toString())).assertExitCode(0).stdout();
+        assertTrue(report.contains(" calls count: no limit was given") && !report.contains("slow calls"), report);
+    }
+
+    /** A limit that is not on the command line is that of the configuration, or else learnt, if there are slow calls. */
+    @EachJdk(oldestAndNewest = true)
+    void aLimitIsThatOfTheConfigurationOrLearnt(Jdk jdk) throws Exception {
+        String configured = "[[slow-calls]]\nmethods = \"" + PAY + "\"\nslower-than = \"15 ms\"\n";
+        try (Dialog program = Program.target(jdk, TARGET).talkWithAgent(AgentConfig.of(NO_RULE + configured), directory)) {
+            Diagnosed stated = Diagnosed.of(program, PAY).assertQuickAndConclusive();
+            stated.assertLeadsThrough(SHARED_PATH, LEAST_SHARE);
+            assertEquals(List.of("15.0", "false"), List.of(stated.json().path("slower_than_ms").asText(), stated.json().path("learnt").asText()));
+            assertTrue(stated.json().path("notices").toString().contains("the limit is that of [[slow-calls]] for " + PAY), stated::toString);
+            Diagnosed learnt = Diagnosed.of(program, BROWSE);
+            learnt.assertLeadsThrough(List.of("handle", "suggest"), LEAST_SHARE);
+            assertTrue(learnt.json().path("learnt").asBoolean() && learnt.json().path("slower_than_ms").asDouble() < 30, learnt::toString);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
     /** Methods of a framework between those of the application are named, not measured; if they do something themselves, they are measured after all. */
     @EachJdk(oldestAndNewest = true)
     void aLongWayIsMeasuredWhereItMatters(Jdk jdk) throws Exception {
