@@ -54,7 +54,9 @@ public final class Load {
         long due = System.nanoTime();
         while (true) {
             boolean isPage = random.nextInt(4) == 0;
-            LockSupport.parkNanos(due - System.nanoTime());
+            for (long left = due - System.nanoTime(); apartNanos > 0 && left > 0; left = due - System.nanoTime()) {
+                LockSupport.parkNanos(left);
+            }
             long start = apartNanos == 0 ? System.nanoTime() : due;
             ask("other", base + (isPage ? "/products?page=" + random.nextInt(20) : "/products/" + (1 + random.nextInt(200))), start);
             due += apartNanos;

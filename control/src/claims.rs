@@ -62,7 +62,7 @@ messages! {
         pub waiting: Vec<String>,
         /// Classes that the pattern names and that cannot be changed, with the reason; of many the first.
         pub refused: Vec<String>,
-        /// All classes that wait or cannot be changed, by name.
+        /// Classes that cannot be changed, then those that wait; the first hundred of them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub unchanged: Vec<UnchangedClass>,
         /// Of the methods, those that are at another level than asked for, and the claims that decide about them.

@@ -314,6 +314,12 @@ mod tests {
         assert!(places <= METHOD_WORDS * 8 && number("PLACE_CELL") + 4 <= 1 << number("PLACE_STRIDE"));
         assert!(FIRST_LENGTH + LENGTHS <= DIAGNOSIS_WORDS && number("ANOTHER_ONES") + 8 <= number("LENGTHS"));
         assert!(number("FAST") + 16 <= SUM_WORDS * 8);
+        const {
+            assert!(
+                (WORDS - WATCHED) * 8 > DIAGNOSES * CELLS + (1 << 16),
+                "the byte of a site is read before its number is checked"
+            )
+        };
         for name in ["OWNER", "FRAME_ROUND", "OPEN", "LAST", "DISPLACED", "FRAME_DIAGNOSIS", "NUMBER", "TASK_AT"] {
             assert!(number(name) + 8 <= number("FIRST_CELL"), "{name}");
         }

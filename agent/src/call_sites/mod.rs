@@ -23,7 +23,7 @@ use crate::classes::hierarchy::LoaderId;
 use memory::{CELLS, DIAGNOSES, LENGTHS, METHODS, MOST_PLACES};
 
 pub(crate) use memory::OpenCall;
-pub(crate) use slow_calls::{SlowCall, note_slow_call, slow_calls_left_out, take_slow_calls};
+pub(crate) use slow_calls::{SlowCall, forget_slow_calls, note_slow_call, slow_calls_left_out, take_slow_calls};
 pub(crate) use statements::ExecutedText;
 use statements::StatementClasses;
 
@@ -188,7 +188,7 @@ impl CallSites {
         memory::forget_sums(number, true);
         memory::set_tasks_at(number, 0);
         statements::end(number);
-        slow_calls::begin(number);
+        forget_slow_calls(number);
         Ok(number)
     }
 

@@ -52,8 +52,8 @@ fn of(diagnosis: DiagnosisNumber) -> Option<&'static Mutex<SlowCalls>> {
     ENDED.get(usize::from(diagnosis))
 }
 
-/// Forgets what was noted for an earlier diagnosis of this number.
-pub(super) fn begin(diagnosis: DiagnosisNumber) {
+/// Forgets what was noted up to now, for an earlier diagnosis of this number or for calls that do not count.
+pub(crate) fn forget_slow_calls(diagnosis: DiagnosisNumber) {
     if let Some(calls) = of(diagnosis) {
         *calls.lock() = SlowCalls::NONE;
     }

@@ -1,5 +1,4 @@
-//! Sizes of large class files, as far as they were loaded while the agent looked on: the JVM tells how large the constants of a class are only with copies of
-//! them, two for each time that it is asked.
+//! Sizes of large class files that passed the class hook. Of other classes the JVM says how large the constants are only by copies of them, two for each time that it is asked.
 
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -28,6 +28,9 @@ pub(crate) trait InstrumentedCode {
     /// Whether the method is a wrapper of its original.
     fn is_wrapper(&self, class: &ClassId, name: &[u8], descriptor: &[u8]) -> bool;
 
+    /// How many calls of the method its probes have recorded.
+    fn recorded(&self, class: &ClassId, name: &[u8], descriptor: &[u8]) -> u64;
+
     /// Whether code of templates calls this method.
     fn is_called_by_templates(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> bool;
 

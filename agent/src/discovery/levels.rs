@@ -1,5 +1,6 @@
 //! From method to method: what each may call, level by level, each method once.
 
+use std::cmp::Reverse;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -35,6 +36,9 @@ pub(crate) trait Program {
 
     /// The entry of a method, without its calls.
     fn entry(&self, method: MethodAt) -> Callee;
+
+    /// How many calls of a method its probes have recorded.
+    fn recorded(&self, method: MethodAt) -> u64;
 
     /// Whether the answer is still wanted.
     fn goes_on(&self) -> bool;
@@ -180,9 +184,15 @@ impl Exploration<'_> {
         Some((place, owner, matches!(kind, CallKind::Virtual | CallKind::Interface).then_some(method)))
     }
 
+    /// The methods that may run in the place of this one, those first of which most calls were recorded.
     fn implementers_of(&mut self, method: MethodAt) -> Rc<[MethodAt]> {
-        let types = self.program.types();
-        Rc::clone(self.implementers.entry(method).or_insert_with(|| implementers(types, method).into()))
+        let program = self.program;
+        let ranked = || {
+            let mut found = implementers(program.types(), method);
+            found.sort_by_cached_key(|of| Reverse(program.recorded(*of)));
+            found.into()
+        };
+        Rc::clone(self.implementers.entry(method).or_insert_with(ranked))
     }
 }
 
@@ -242,6 +252,7 @@ mod tests {
         classes: &'static [MadeUp],
         calls: Calls,
         decoded: RefCell<Vec<String>>,
+        recorded: &'static str,
     }
 
     const CLASSES: &[MadeUp] = &[
@@ -297,13 +308,22 @@ mod tests {
             entry(class.as_bytes(), method.as_bytes(), b"()V")
         }
 
+        fn recorded(&self, method: MethodAt) -> u64 {
+            u64::from(self.text(method) == self.recorded)
+        }
+
         fn goes_on(&self) -> bool {
             true
         }
     }
 
     fn explored(limits: &Limits) -> (Callees, Vec<String>) {
-        let program = MadeUpProgram { classes: CLASSES, calls: CALLS, decoded: RefCell::default() };
+        explored_with("", limits)
+    }
+
+    /// A call of this method was recorded.
+    fn explored_with(recorded: &'static str, limits: &Limits) -> (Callees, Vec<String>) {
+        let program = MadeUpProgram { classes: CLASSES, calls: CALLS, decoded: RefCell::default(), recorded };
         (explore(&program, &[(ClassAt(1), 0)], limits), program.decoded.take())
     }
 
@@ -357,8 +377,13 @@ mod tests {
     fn what_has_no_room_is_counted() {
         let (callees, _) = explored(&Limits { most: 3, ..limits(3) });
         assert_eq!((callees.methods.len(), callees.left_out), (3, 3));
-        let (callees, _) = explored(&Limits { implementers: 1, ..limits(1) });
-        assert_eq!(callees.methods[0].calls[2].more_implementers, 1);
+        for (recorded, first) in [("", "a.One"), ("a/Two.i", "a.Two")] {
+            let (callees, _) = explored_with(recorded, &Limits { implementers: 1, ..limits(1) });
+            let call = &callees.methods[0].calls[2];
+            assert_eq!(call.more_implementers, 1);
+            let listed = callees.methods.get(call.implementers[0]).unwrap();
+            assert_eq!(listed.class, first, "those of which calls were recorded, then by name");
+        }
     }
 
     #[test]

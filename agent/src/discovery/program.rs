@@ -100,6 +100,12 @@ impl Program for LoadedProgram<'_> {
         }
     }
 
+    fn recorded(&self, (at, method): MethodAt) -> u64 {
+        let methods = self.types.methods(at);
+        let (Some((_, id)), Some(declared)) = (self.types.class(at), methods.get(method)) else { return 0 };
+        self.bodies.code.recorded(id, &declared.name, &declared.descriptor)
+    }
+
     fn goes_on(&self) -> bool {
         (self.goes_on)()
     }

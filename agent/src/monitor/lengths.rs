@@ -13,8 +13,8 @@ const HALF: Duration = Duration::from_secs(30);
 const MOST_BEFORE: u64 = 1_000_000;
 /// Fewer slow calls are no reason to suspect a method.
 const LEAST_SLOW: u64 = 3;
-/// Slow calls that took this part of the most time may be the same, seen in a method and in its callers.
-const ABOUT_AS_MUCH: f64 = 0.9;
+/// Slow calls of two methods that differ in time by less may be the same ones, of a method and of its caller.
+const SAME_CALLS: f64 = 0.9;
 /// Probes that are watched at most. Lengths take some 4 KB each.
 const MOST_PROBES: usize = 10_000;
 
@@ -108,8 +108,7 @@ impl Lengths {
         let mut found: Vec<SlowCalls> = found.collect();
         found.sort_by_key(|slow| (std::cmp::Reverse(slow.slow_time), slow.number));
         let most = found.first().map_or(0, |first| first.slow_time);
-        let near =
-            found.iter().enumerate().take_while(|(_, slow)| slow.slow_time as f64 >= most as f64 * ABOUT_AS_MUCH);
+        let near = found.iter().enumerate().take_while(|(_, slow)| slow.slow_time as f64 >= most as f64 * SAME_CALLS);
         let outermost = near.max_by_key(|(at, slow)| (slow.longest, std::cmp::Reverse(*at))).map(|(at, _)| at);
         if let Some(up_to) = outermost.and_then(|at| found.get_mut(..=at)) {
             up_to.rotate_right(1);

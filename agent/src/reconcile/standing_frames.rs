@@ -9,6 +9,7 @@
 //! the loop is the JDK's: pools of threads call tasks in a loop, and a task that lasts is a worker. A loop of the application around another
 //! loop of the application is therefore not recognised; nor are virtual threads, which JVMTI does not list.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use classfile::instruction::Instructions;
@@ -36,7 +37,7 @@ const LEAST_TIME: Duration = Duration::from_millis(250);
 const LEAST_USED: f64 = 0.01;
 /// What its frame is on top of these samples at least: less than what it uses, as what it calls is on top in others.
 const LEAST_PART_OF_MORE: f64 = 0.005;
-/// Fewer samples may be chance, and stops for samples find threads more often where a loop ends than anywhere else: then as many are taken again.
+/// A smaller part may be chance, as a stop finds threads more often where a loop ends than elsewhere: then as many samples are taken again.
 const SURE_PART_OF_MORE: f64 = 0.02;
 /// Of deeper stacks the outermost frames are not seen.
 const DEEPEST: usize = 1_024;
@@ -90,22 +91,21 @@ pub(super) fn find(
     let running = pick(&|at| is_running.get(at) == Some(&true));
     let is_repeated = |method: MethodId, at: u32| is_in_own_loop(jvmti, jni, method, at);
     let mut add = |at: usize, samples: &[Sample], least: f64| {
-        let mut stands = false;
         for (method, part) in standing(samples, &is_repeated).into_iter().filter(|(_, part)| *part >= least) {
             let Some(class) = method.with_class(jvmti, jni, |class| class_id(jvmti, jni, class)) else { continue };
             let method = method.facts_without_lines(jvmti, jni).map_or_else(String::new, |facts| name(&facts));
             let thread = all.get(at).map_or_else(String::new, |thread| thread_facts(jvmti, jni, *thread).name);
             found.insert(class, StandingFrame { method, thread, percent: part * 100.0 });
-            stands = true;
         }
-        stands
     };
     let mut waiting = pick(&|at| is_running.get(at) == Some(&false));
     for (at, samples) in running.iter().zip(sample(jvmti, &threads_at(&running), (SAMPLES, APART))) {
         let waited = samples.iter().filter(|(is_runnable, _)| !is_runnable).count();
-        // A thread that mostly waits may have been seen in its moment of work, and in none of these few samples.
-        if !add(*at, &samples, LEAST_PART) && waited * 2 > samples.len() {
+        // Of a thread that mostly waits these samples are too few.
+        if waited * 2 > samples.len() {
             waiting.push(*at);
+        } else {
+            add(*at, &samples, LEAST_PART);
         }
     }
     let mut has_loop = stacks(jvmti, &threads_at(&waiting), DEEPEST)
@@ -152,18 +152,18 @@ fn running_threads(jvmti: Jvmti, threads: &[ObjectRef<'_>]) -> Vec<bool> {
     runs
 }
 
-/// Returns this number of samples of each of the threads, taken this far apart on the average. At a fixed pace, a thread that is woken up by a timer was met at the same
+/// Returns this number of samples of each of the threads, at random moments that are this far apart on the average. At a fixed pace, a thread that is woken up by a timer was met at the same
 /// point each time: of one that worked 5 % of the time, 400 samples in a row saw nothing.
 fn sample(jvmti: Jvmti, threads: &[ObjectRef<'_>], (times, apart): (usize, Duration)) -> Vec<Vec<Sample>> {
     let mut samples = vec![Vec::with_capacity(times); threads.len()];
     if threads.is_empty() {
         return samples;
     }
+    let random = RandomState::new();
     for number in 0..times {
         samples.iter_mut().zip(stacks(jvmti, threads, DEEPEST)).for_each(|(all, sample)| all.push(sample));
-        // Multiples of the golden ratio spread over the unit interval.
-        let part = 0.5 + (number as f64 * 0.618_034).fract();
-        std::thread::sleep(apart.mul_f64(part));
+        let part = f64::from(random.hash_one(number) as u32) / f64::from(u32::MAX);
+        std::thread::sleep(apart.mul_f64(0.5 + part));
     }
     samples
 }

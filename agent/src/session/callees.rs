@@ -98,6 +98,11 @@ impl InstrumentedCode for SessionCode<'_> {
         wrapped.is_some_and(|wrapped| wrapped.has(name, descriptor))
     }
 
+    fn recorded(&self, class: &ClassId, name: &[u8], descriptor: &[u8]) -> u64 {
+        let probed = self.0.probe_of(class, MethodOfClass { name, descriptor, flags: 0 });
+        probed.and_then(|probed| probed.recorded).unwrap_or(0)
+    }
+
     fn is_called_by_templates(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
         self.0.generation.templates().calls(owner, name, descriptor)
     }
@@ -156,7 +161,7 @@ impl Session {
     pub(super) fn is_statement(&self, class: &[u8], loader: LoaderId) -> bool {
         let found = self.with_program(CLASS_KB, |types, _, _| {
             let found = types.all().find(|(_, id)| &*id.0 == class && (id.1 == loader || class.starts_with(b"java/")));
-            Ok(found.is_some_and(|(at, _)| types.name(at) == STATEMENT || below(types, STATEMENT).contains(&at)))
+            Ok(found.is_some_and(|(at, _)| is_or_extends(types, at, STATEMENT)))
         });
         found.unwrap_or(false)
     }
@@ -240,6 +245,21 @@ fn changeable_below(types: &LoadedTypes<'_>, top: &[u8]) -> Vec<ClassId> {
     below(types, top).into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
 }
 
+/// Whether a class has this name, or extends or implements one that has.
+fn is_or_extends(types: &LoadedTypes<'_>, class: ClassAt, top: &[u8]) -> bool {
+    let (mut pending, mut seen) = (vec![class], FxHashSet::default());
+    while let Some(at) = pending.pop() {
+        if types.name(at) == top {
+            return true;
+        }
+        if seen.insert(at) {
+            let (super_class, interfaces) = types.super_types(at);
+            pending.extend(super_class.into_iter().chain(interfaces.iter().copied()));
+        }
+    }
+    false
+}
+
 /// Returns the linked classes that extend or implement a class of this name.
 fn below(types: &LoadedTypes<'_>, top: &[u8]) -> FxHashSet<ClassAt> {
     let tops = types.all().filter(|(_, (name, _))| &**name == top).map(|(at, _)| at);
@@ -306,9 +326,8 @@ fn state_of(
         return ProbeState { level: Some(probed.level), recorded: probed.recorded, wanted_by, obstacle: None };
     }
     let of_class = || {
-        // What keeps it from being changed is found in its constants.
         if is_too_large {
-            return None;
+            return inspection.obstacle_besides_constants(class, id);
         }
         let mut known = obstacles.borrow_mut();
         known.entry(id.clone()).or_insert_with(|| inspection.obstacle(class, id)).clone()

@@ -28,6 +28,8 @@ pub(super) const MOST_METHODS: usize = 1_000;
 const MOST_ROUNDS: usize = 16;
 /// Most classes whose reason is answered.
 const MOST_REASONS: usize = 10;
+/// Classes that are as they were, of which an answer has the names.
+const MOST_UNCHANGED: usize = 100;
 
 /// Returns the context of requested probes, if they have one.
 pub(super) fn open_context(
@@ -121,13 +123,17 @@ impl Session {
         let methods = self.instrumentation.live.probes_of_claim(id).len();
         self.note_claim(id, &format!("{} of {text} by request", counted(methods as u64, "probe")));
         let is_meant = |class: &str| probes.patterns().any(|pattern| pattern.may_be_in(class));
-        let waiting = self.reconciler.waiting(is_meant);
         let overruled = self.instrumentation.live.overruled(id, probes.level);
         let mut unchanged = self.refused(&outcome.refused);
         let refused = unchanged.iter().take(MOST_REASONS).map(|of| of.reason.clone()).collect();
         let waits = self.reconciler.waiting_classes().into_iter();
         let waits = waits.filter(|((name, _), _)| is_meant(&String::from_utf8_lossy(name)));
-        unchanged.extend(waits.map(|((name, _), reason)| UnchangedClass { class: to_source(&name), reason }));
+        let waits = waits.map(|((name, _), reason)| UnchangedClass { class: to_source(&name), reason });
+        let mut waits: Vec<UnchangedClass> = waits.collect();
+        waits.sort_unstable_by(|one, other| one.class.cmp(&other.class));
+        let waiting = waits.iter().map(|of| of.reason.clone()).collect();
+        unchanged.extend(waits);
+        unchanged.truncate(MOST_UNCHANGED);
         let has_probes = |name: &&Arc<[u8]>| probes.may_be_in(&String::from_utf8_lossy(name));
         let classes = outcome.changed.iter().filter(has_probes).count();
         let within = self.context_methods(&claim, counted_methods.into_iter().skip(1));

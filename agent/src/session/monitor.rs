@@ -171,7 +171,7 @@ impl Session {
             return Err(Refusal::new(ErrorCode::UnknownName, unknown));
         }
         if let Some(meant @ LiveSelection::Methods(_)) = &selection {
-            self.check_that_some_record(meant, &generation)?;
+            self.check_that_some_have_probes(meant, &generation)?;
         }
         let limits = Limits::of(&config.slow_calls, selection, slower_than_us);
         let now = Instant::now();
@@ -203,8 +203,8 @@ impl Session {
         })
     }
 
-    /// Refuses methods of which none has a probe: their calls are never seen.
-    fn check_that_some_record(&self, meant: &LiveSelection, generation: &Generation) -> Result<(), Refusal> {
+    /// Refuses methods of which none has a probe, at whatever level: their calls are never seen.
+    fn check_that_some_have_probes(&self, meant: &LiveSelection, generation: &Generation) -> Result<(), Refusal> {
         let described = self.instrumentation.probes.described();
         if described.iter().any(|probe| meant.takes(probe, generation.templates())) {
             return Ok(());
@@ -213,10 +213,10 @@ impl Session {
         let help = match nearest_name(&text, described.iter().map(|probe| probe.method.as_str())) {
             Some(nearest) => format!("did you mean `{nearest}`?"),
             None => format!(
-                "`instr methods` lists the methods that do; `instr probe PID '{text}'` adds probes, if the name is right"
+                "`instr methods` lists those that have; `instr probe PID '{text}'` adds probes, if the name is right"
             ),
         };
-        Err(Refusal::new(ErrorCode::UnknownName, format!("no loaded method that records its calls is named by {text}"))
+        Err(Refusal::new(ErrorCode::UnknownName, format!("no loaded method that matches {text} has a probe"))
             .help(help))
     }
 
@@ -234,7 +234,10 @@ impl Session {
             live: false,
             context: "".into(),
         };
-        let own = self.instrumentation.live.described().into_iter().find(|probe| probe.method == name);
+        let described = self.instrumentation.live.described();
+        // That of a rule before those of contexts.
+        let own =
+            described.into_iter().filter(|probe| probe.method == name).min_by_key(|probe| !probe.context.is_empty());
         let slow_calls = &generation.setup.config.slow_calls;
         let limits = Limits::of(slow_calls, None, None);
         match limits.of_probe(&own.unwrap_or_else(unprobed), &generation)? {
@@ -317,7 +320,7 @@ impl Session {
         }
     }
 
-    /// Begins a diagnosis of the method whose slow calls took most time, if the configuration lets it now.
+    /// Begins a diagnosis of the first suspect, if the configuration lets it now.
     fn diagnose_a_suspect(self: &Arc<Self>) {
         let generation = self.instrumentation.generation();
         let Some(config) = &generation.setup.config.monitor else { return };

@@ -259,14 +259,20 @@ impl Inspection<'_> {
     /// Returns why nothing can be inserted into the class at present, if there is a reason.
     pub(crate) fn obstacle(&self, class: LoadedClass<'_>, id: &ClassId) -> Option<LeftAlone> {
         let Inspection { jvmti, jni, .. } = *self;
+        let in_constants = || {
+            let hazard = SAFE_RETRANSFORMS.hazard(jvmti, jni, class, Some(&self.generation.types))?;
+            Some(LeftAlone::new(hazard.key, format!("refused: {}", hazard.reason)))
+        };
+        self.obstacle_besides_constants(class, id).or_else(in_constants)
+    }
+
+    /// The same without a look at the constants of the class, of which the JVM would make copies.
+    pub(crate) fn obstacle_besides_constants(&self, class: LoadedClass<'_>, id: &ClassId) -> Option<LeftAlone> {
         if let Some(why) = self.delay(class, id) {
             return Some(why);
         }
-        if !class.is_modifiable(jvmti) {
+        if !class.is_modifiable(self.jvmti) {
             return Some(LeftAlone::new("not-modifiable", "the JVM allows nobody to change this class"));
-        }
-        if let Some(hazard) = SAFE_RETRANSFORMS.hazard(jvmti, jni, class, Some(&self.generation.types)) {
-            return Some(LeftAlone::new(hazard.key, format!("refused: {}", hazard.reason)));
         }
         let refused = self.refused.get(&to_source(&id.0))?;
         Some(LeftAlone::new("refused", format!("refused: {refused}")))

@@ -67,14 +67,15 @@ impl HttpCall {
         let is_larger = |node: &&DiagnosisNode| is_end(node) && may_wait_for_answer(node) && share(node) > followed;
         let said = |node: &DiagnosisNode| {
             let is_on_thread = node.reason.as_ref().is_some_and(|reason| reason.starts_with(OTHER_THREAD));
-            let caller = node.parent.and_then(|parent| diagnosis.nodes.get(parent));
+            // The root itself has just been diagnosed.
+            let caller = node.parent.filter(|parent| *parent > 0).and_then(|parent| diagnosis.nodes.get(parent));
             let help = match caller {
                 _ if is_on_thread && !across_threads => "`--across-threads` goes on in that thread".to_owned(),
-                Some(caller) => format!("diagnose {} with `--with` for it", short(&caller.method)),
-                None => "`--with` follows calls of the JDK's HTTP clients".to_owned(),
+                Some(caller) => format!("diagnose {} with `--with` for it", without_types(&caller.method)),
+                None => "beside calls of the JDK's HTTP clients, no other ones are followed".to_owned(),
             };
             format!(
-                "{:.0} % of what makes the calls slow is {}, which waits ({}) and is not followed into other JVMs: {help}",
+                "a share of {:.0} % is {}, which waits ({}) and is not followed into other JVMs: {help}",
                 share(node) * 100.0,
                 short(&node.method),
                 node.reason.as_deref().unwrap_or_default()
@@ -307,10 +308,16 @@ mod tests {
         assert_eq!((call.at, call.writer), (3, Some("jdk.internal.net.http.MultiExchange")));
         // The one that is larger is said to be left out, with what helps.
         let said = call.larger_branches(&both, false);
-        assert!(said.len() == 1 && said[0].starts_with("90 % of") && said[0].contains("Future.get"), "{said:?}");
+        assert!(
+            said.len() == 1 && said[0].starts_with("a share of 90 % is") && said[0].contains("Future.get"),
+            "{said:?}"
+        );
         assert!(said[0].ends_with("`--across-threads` goes on in that thread"), "{said:?}");
         let said = call.larger_branches(&both, true);
-        assert!(said[0].ends_with("diagnose B$C.b with `--with` for it"), "{said:?}");
+        assert!(said[0].ends_with("diagnose a.B$C.b with `--with` for it"), "{said:?}");
+        both.nodes[2].parent = Some(0);
+        let said = call.larger_branches(&both, true);
+        assert!(said[0].ends_with("no other ones are followed"), "the root has just been diagnosed: {said:?}");
         assert!(other.larger_branches(&both, false).is_empty(), "none is larger than the largest");
     }
 

@@ -113,7 +113,7 @@ pub(super) fn elsewhere(call: &DiagnosisNode, inside: f64) -> Option<String> {
     let is_much = of_call > 0.0 && inside < of_call * NEARLY_ALL;
     is_much.then(|| {
         format!(
-            "{:.0} % of what makes the calls slow is time of {} that no other JVM has explained: the network, a server that `--with` does not name, or waiting there before a servlet gets the request",
+            "a share of {:.0} % is time of {} that no other JVM has explained: the network, a server that `--with` does not name, or waiting there before a servlet gets the request",
             (of_call - inside) * 100.0,
             class_and_method(&call.method)
         )
@@ -139,6 +139,7 @@ fn with_ways(
         branch.way.push(named.iter().map(way).collect::<Vec<_>>().join(" and "));
         branch.share = named.iter().map(|(_, share, branch)| share * branch.share).sum();
     }
+    all.branches.sort_by(|one, other| other.share.total_cmp(&one.share));
     all
 }
 
@@ -248,7 +249,7 @@ mod tests {
         first.nodes[2].share = Some(1.0);
         let all = joined(&first, 2, &[answering(7, 5, 1.0)]);
         assert_near(&roots(&all, 2), &[0.45]);
-        let notice = "55 % of what makes the calls slow is time of HttpURLConnection.getResponseCode";
+        let notice = "a share of 55 % is time of HttpURLConnection.getResponseCode";
         assert!(all.notices.iter().any(|of| of.starts_with(notice)), "{:?}", all.notices);
         let whole = joined(&first, 2, &[answering(7, 10, 1.0)]);
         assert!(whole.notices.is_empty(), "{:?}", whole.notices);

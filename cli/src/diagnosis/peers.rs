@@ -30,39 +30,48 @@ pub(super) fn check(pid: u32, with: &[u32]) -> Result<()> {
             anyhow::bail!("process {peer} is named twice by `--with`");
         }
     }
-    let allowed = with.iter().map(|peer| Ok((*peer, baggage_allowed(*peer)?))).collect::<Result<Vec<_>>>()?;
-    match with {
-        [] => Ok(()),
-        _ => why_not_allowed((pid, baggage_allowed(pid)?), &allowed).map_or(Ok(()), |failure| Err(failure.into())),
+    if with.is_empty() {
+        return Ok(());
     }
+    let allowed = with.iter().map(|peer| Ok((*peer, baggage_allowed(*peer)?))).collect::<Result<Vec<_>>>()?;
+    why_not_allowed((pid, &baggage_allowed(pid)?), &allowed).map_or(Ok(()), |failure| Err(failure.into()))
 }
 
-/// Returns what a process allows to be sent and believed; `None` if its agent is too old to say that.
-fn baggage_allowed(pid: u32) -> Result<Option<BaggageAllowed>> {
+/// Returns what a process allows to be sent and believed. Older agents do not say that, nor what the answers of several JVMs are joined by.
+fn baggage_allowed(pid: u32) -> Result<BaggageAllowed> {
     let status: Status = OpenConnection::to(pid)?.ask(&Request::Status { methods: Some(0), durations: false })?;
-    Ok(status.baggage)
+    let old = || {
+        Failure::new(
+            format!(
+                "the agent in process {pid} is older than this `instr`: diagnoses over several JVMs are unknown to it"
+            ),
+            "attach the agent that belongs to this `instr`, or leave `--with` out",
+        )
+    };
+    Ok(status.baggage.ok_or_else(old)?)
 }
 
-/// Returns why requests of the first process carry no context to the others.
-fn why_not_allowed(
-    (pid, first): (u32, Option<BaggageAllowed>),
-    others: &[(u32, Option<BaggageAllowed>)],
-) -> Option<Failure> {
-    let to = first
-        .filter(|of| of.to.is_empty())
-        .map(|_| format!("`baggage-to` of process {pid}, for the hosts of the others"));
-    let from = others.iter().filter(|(_, of)| of.as_ref().is_some_and(|of| of.from.is_empty()));
-    let from = from.map(|(peer, _)| format!("`baggage-from` of process {peer}, for the address of the first one"));
+/// Returns why requests of the first process carry no context to some of the others.
+fn why_not_allowed((pid, first): (u32, &BaggageAllowed), others: &[(u32, BaggageAllowed)]) -> Option<Failure> {
+    let is_sent = !first.to.is_empty();
+    let to = (!is_sent).then(|| format!("`baggage-to` of process {pid}, for the hosts of the others"));
+    let unbelieving = others.iter().filter(|(_, of)| of.from.is_empty());
+    let from =
+        unbelieving.map(|(peer, _)| format!("`baggage-from` of process {peer}, for the address of the first one"));
     let missing: Vec<String> = to.into_iter().chain(from).collect();
-    let peers: Vec<String> = others.iter().map(|(peer, _)| peer.to_string()).collect();
+    let cut_off = others.iter().filter(|(_, of)| !is_sent || of.from.is_empty());
+    let cut_off: Vec<String> = cut_off.map(|(peer, _)| peer.to_string()).collect();
     (!missing.is_empty()).then(|| {
+        let without = cut_off.iter().map(|peer| format!("`--with {peer}`")).collect::<Vec<_>>().join(" and ");
         Failure::new(
             format!(
                 "requests of process {pid} cannot be followed into process {}: [conditions] lacks {}",
-                peers.join(", "),
+                cut_off.join(", "),
                 missing.join("; ")
             ),
-            "name them in the configuration file, then detach the agent and attach it again, or restart the JVM; without `--with` the first process is diagnosed alone",
+            format!(
+                "name them in the configuration file, then detach the agent and attach it again, or restart the JVM; or leave {without} out"
+            ),
         )
     })
 }
@@ -271,7 +280,7 @@ impl Peers<'_> {
     /// Says what it means that a process has answered none of these requests slowly.
     fn why_none_slow(&self, requests: u64) -> String {
         format!(
-            "none of its {} took longer than {}; up to that it may still cause a part of what makes the calls slow: diagnose its own method with a shorter `--slower-than`",
+            "none of its {} took longer than {}; up to that it may still cause a part of the time: diagnose its own method with a shorter `--slower-than`",
             counted(requests, "request"),
             self.call.limit()
         )
@@ -391,15 +400,16 @@ mod tests {
     fn what_the_configurations_do_not_allow_is_said_with_the_processes() {
         let allowed = |to: &[&str], from: &[&str]| {
             let texts = |of: &[&str]| of.iter().map(|text| (*text).to_owned()).collect();
-            Some(BaggageAllowed { to: texts(to), from: texts(from) })
+            BaggageAllowed { to: texts(to), from: texts(from) }
         };
-        let why = |first, others: &[_]| why_not_allowed((7, first), others).map(|failure| failure.to_string());
+        let why = |first, others: &[_]| why_not_allowed((7, first), others).map(|failure| format!("{failure:?}"));
         let (sends, believes) = (allowed(&["stock"], &[]), allowed(&[], &["10.*"]));
-        assert_eq!(why(sends.clone(), &[(8, believes.clone()), (9, None)]), None, "older agents do not say it");
-        let missing = why(None, &[(8, sends.clone()), (9, believes.clone())]).unwrap();
-        assert!(missing.contains("`baggage-from` of process 8") && !missing.contains("baggage-to"), "{missing}");
-        let both = why(believes, &[(8, sends)]).unwrap();
-        assert!(both.contains("`baggage-to` of process 7") && both.contains("into process 8"), "{both}");
+        assert!(why(&sends, &[(8, believes.clone()), (9, believes.clone())]).is_none());
+        let missing = why(&sends, &[(8, sends.clone()), (9, believes.clone())]).unwrap();
+        assert!(missing.contains("into process 8: ") && missing.contains("`baggage-from` of process 8"), "{missing}");
+        assert!(!missing.contains("baggage-to") && missing.contains("leave `--with 8` out"), "{missing}");
+        let both = why(&believes, &[(8, sends.clone()), (9, believes.clone())]).unwrap();
+        assert!(both.contains("`baggage-to` of process 7") && both.contains("into process 8, 9"), "{both}");
     }
 
     #[test]

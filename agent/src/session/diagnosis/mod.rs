@@ -109,7 +109,7 @@ impl Session {
         let found = self.diagnoses.get(claim).map(|of| of.lock().clone());
         found.ok_or_else(|| {
             let what = if self.instrumentation.claim_ids.was_given(claim) {
-                format!("claim {claim} was no diagnosis, or {MOST_KEPT} others have been begun after it: so many are kept")
+                format!("claim {claim} was no diagnosis, or one before the last {MOST_KEPT}, whose results are kept")
             } else {
                 format!("there is no diagnosis with the number {claim}, and there was none since the agent was attached")
             };

@@ -276,8 +276,11 @@ impl Run {
         }
         self.basis = basis(root, self.round.elapsed());
         if self.basis == Basis::AllCalls {
-            self.notices.push(why_all_calls(self.slower_than.unwrap_or_default()));
+            self.notices.push(why_all_calls(root, self.slower_than.unwrap_or_default()));
             call_sites::of_process().set_slower_than(self.number, 0);
+            // Those that were slow by what was learnt.
+            call_sites::forget_slow_calls(self.number);
+            (self.stacks, self.slow_calls) = (Stacks::default(), SlowCalls::default());
             self.begin_round(false);
             // Of the calls up to now some did not count.
             self.before = (0, 0);

@@ -1,6 +1,7 @@
 //! A record for each slow call of the method that is diagnosed: when, on which thread, how long, and where its time went.
 
 use super::run::Run;
+use super::without_limit::Basis;
 use crate::call_sites::{self, SlowCall, Sum};
 use crate::descent::slow_path;
 use crate::jvm::{probe_length_nanos, probe_nanos};
@@ -8,7 +9,8 @@ use crate::jvm::{probe_length_nanos, probe_nanos};
 impl Run {
     /// Records the slow calls that have ended since the last time. Those before the descent has come further have short paths.
     pub(super) fn record_slow_calls(&self) {
-        let calls = call_sites::take_slow_calls(self.number);
+        // Until it is settled which calls count, they may not be slow.
+        let calls = if self.basis == Basis::Unsettled { Vec::new() } else { call_sites::take_slow_calls(self.number) };
         if calls.is_empty() {
             return;
         }

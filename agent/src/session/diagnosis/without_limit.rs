@@ -4,13 +4,17 @@ use std::time::Duration;
 
 use crate::call_sites::CellSums;
 
-/// What slow calls take longer than others is what any method has now and then, if it is less of the time.
-const LEAST_PART: f64 = 0.05;
-/// So many slow calls are no accident.
+/// What slow calls take longer than others is what any method has now and then, if it is a smaller part of the time.
+const LEAST_ADDITIONAL: f64 = 0.05;
+/// Fewer slow calls may be an accident, ...
 const LEAST_SLOW: u64 = 3;
-/// Slow calls that are rarer than in this time, and among so many, are not waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
-const LEAST_CALLS: u64 = 20;
+/// ... and so may those of a moment: a collection of garbage makes one call of each thread slow.
+const LEAST_TIME: Duration = Duration::from_secs(1);
+/// After this time and so many calls, slow calls that take hardly any additional time are not waited for; ...
+const ENOUGH_TIME: Duration = Duration::from_secs(5);
+const ENOUGH_CALLS: u64 = 20;
+/// ... and after this time, none are.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// Which calls of the root count as slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,23 +28,32 @@ pub(super) enum Basis {
 }
 
 /// Says why all calls count, although calls that take longer than this would be slow.
-pub(super) fn why_all_calls(learnt: Duration) -> String {
+pub(super) fn why_all_calls(root: &CellSums, learnt: Duration) -> String {
     let learnt = u64::try_from(learnt.as_nanos()).unwrap_or(u64::MAX);
+    let (slow, calls) = (root.slow.calls, root.slow.calls + root.fast.calls);
     format!(
-        "no limit was given, and calls that take longer than {} (learnt) make up hardly any of the time: all calls count; `--slower-than` compares slow ones with fast ones",
-        trace::report::duration(learnt)
+        "all calls count: no limit was given, and {slow} of {calls} calls took longer than {} (learnt), {:.0} % of the time in addition to what others took; \
+         `--slower-than` compares such calls with the others",
+        trace::report::duration(learnt),
+        additional_part(root) * 100.0
     )
+}
+
+/// Returns which part of the time is what slow calls took longer than fast ones; all of it if there are no fast ones.
+fn additional_part(CellSums { slow, fast }: &CellSums) -> f64 {
+    let [in_slow, in_fast] = [slow, fast].map(|sum| sum.time as f64);
+    let usual = if fast.calls == 0 { 0.0 } else { in_fast / fast.calls as f64 };
+    (in_slow - usual * slow.calls as f64) / (in_slow + in_fast).max(1.0)
 }
 
 /// Decides by the calls since a limit was learnt.
 pub(super) fn basis(root: &CellSums, waited: Duration) -> Basis {
-    let CellSums { slow, fast } = root;
-    let [in_slow, in_fast] = [slow, fast].map(|sum| sum.time as f64);
-    let usual = if fast.calls == 0 { 0.0 } else { in_fast / fast.calls as f64 };
-    let additional = in_slow - usual * slow.calls as f64;
-    if slow.calls >= LEAST_SLOW && additional >= (in_slow + in_fast) * LEAST_PART {
+    let calls = root.slow.calls + root.fast.calls;
+    let matters = additional_part(root) >= LEAST_ADDITIONAL;
+    let are_enough = calls >= ENOUGH_CALLS && waited >= ENOUGH_TIME && !matters;
+    if root.slow.calls >= LEAST_SLOW && waited >= LEAST_TIME && matters {
         Basis::Limit
-    } else if waited >= PATIENCE && slow.calls + fast.calls >= LEAST_CALLS {
+    } else if are_enough || calls > 0 && waited >= LONGEST {
         Basis::AllCalls
     } else {
         Basis::Unsettled
@@ -59,7 +72,8 @@ mod tests {
 
     #[test]
     fn slow_calls_count_if_they_take_a_part_of_the_time_that_matters() {
-        assert_eq!(of((3, 30), (9, 3), 0), Basis::Limit);
+        assert_eq!(of((3, 30), (9, 3), 1), Basis::Limit);
+        assert_eq!(of((3, 30), (9, 3), 0), Basis::Unsettled, "one stop of three threads");
         assert_eq!(of((10, 100), (990, 10), 1), Basis::Limit, "one in a hundred, ten times as long");
         assert_eq!(of((5, 16), (95, 10), 60), Basis::AllCalls, "what any machine does now and then");
         assert_eq!(of((20, 30), (0, 0), 1), Basis::Limit, "all of them are slower than before");
@@ -70,5 +84,15 @@ mod tests {
         assert_eq!(of((0, 0), (500, 10), 4), Basis::Unsettled);
         assert_eq!(of((0, 0), (500, 10), 5), Basis::AllCalls);
         assert_eq!(of((1, 100), (10, 10), 5), Basis::Unsettled, "too few to say that slow ones are rare");
+        assert_eq!(of((2, 2_500), (98, 10), 5), Basis::Unsettled, "few, but most of the time");
+        assert_eq!(of((2, 2_500), (98, 10), 30), Basis::AllCalls);
+    }
+
+    #[test]
+    fn it_is_said_how_many_calls_would_be_slow_and_what_they_took() {
+        let sum = |calls, millis: u64| Sum { calls, time: millis * 1_000_000 };
+        let root = CellSums { slow: sum(2, 220), fast: sum(78, 780) };
+        let why = why_all_calls(&root, Duration::from_millis(40));
+        assert!(why.contains("2 of 80 calls took longer than 40.0 ms (learnt), 20 % of the time"), "{why}");
     }
 }

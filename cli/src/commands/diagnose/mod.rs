@@ -22,8 +22,8 @@ const PATIENCE: u64 = 60;
 pub(crate) struct Arguments {
     /// Process id of the JVM.
     pid: u32,
-    /// The method as `package.Class.method`: all of its overloads; or `'package.Class.method(int, String)'`: one of them. Default: the method whose slow
-    /// calls take most time, among those that record their calls (`instr suspects`).
+    /// The method as `package.Class.method`: all of its overloads; or `'package.Class.method(int, String)'`: one of them. Default: the first of
+    /// `instr suspects`.
     method: Option<String>,
     /// Only calls while these methods are executing on the thread, in this order, the outermost first: 'a.B.c > d.E.f'.
     #[arg(long = "in", value_name = "METHODS")]
@@ -89,7 +89,7 @@ struct Meant {
     slower_than_us: Option<u64>,
 }
 
-/// The method whose slow calls take most time.
+/// The first of `instr suspects`.
 fn suspected(arguments: &Arguments) -> Result<Meant> {
     eprintln!("looking for a method with slow calls");
     let patience = Duration::from_secs(arguments.time.unwrap_or(PATIENCE));

@@ -25,7 +25,7 @@ function diagnosisPanel(diagnosis) {
     make("p", {}, "Diagnosis of ", make("span", { class: "mono" }, subject)),
     // A damaged recording may have nothing but parts of the tree.
     state ? make("p", { class: "faint" }, `${things(diagnosis.calls, "call", "calls")},${limit}`.replace(",;", ";")) : null,
-    diagnosis.tree ? diagnosisTree(diagnosis.tree) : null,
+    diagnosis.tree ? diagnosisTree(diagnosis.tree, countsAll) : null,
     diagnosis.slow_calls?.length ? slowCallsTable(diagnosis) : null,
     ...diagnosis.notices.map((notice) => make("p", { class: "warning" }, notice)),
     state ? make("p", { class: "faint" }, `${state}${after}${reason ? `: ${reason}` : ""} · ${spent.join(", ")}`) : null);
@@ -43,7 +43,8 @@ function slowCallsTable({ slow_calls, recorded_slow_calls }) {
     make("table", {}, make("thead", {}, make("tr", {}, ...head.map(([title, look]) => make("th", { scope: "col", class: look }, title)))), make("tbody", {}, ...slow_calls.map(row))));
 }
 
-function diagnosisTree(root) {
+function diagnosisTree(root, countsAll) {
+  const columns = TREE_COLUMNS.filter(([title]) => !(countsAll && OF_SLOW_CALLS.includes(title)));
   const body = make("tbody", { onkeydown: diagnosisKey });
   // What was followed is open at the beginning.
   const open = new Set([root]);
@@ -57,7 +58,7 @@ function diagnosisTree(root) {
       const more = make("button", { class: "link faint", onclick: () => { all.add(node); fill(); } }, `… ${count(node.children.length - shown.length)} more that explain less`);
       const text = make("td", { class: "text" }, make("span", { class: "toggle" }), more);
       text.style.paddingLeft = indent(depth + 1);
-      rows.push(make("tr", {}, ...TREE_COLUMNS.map(() => make("td")), text));
+      rows.push(make("tr", {}, ...columns.map(() => make("td")), text));
     }
     return rows;
   };
@@ -76,13 +77,13 @@ function diagnosisTree(root) {
     const text = make("td", { class: "text", title: node.method }, sign, ...nodeTitle(node), via, lines);
     text.style.paddingLeft = indent(depth);
     const isMeasured = node.calls != null || node.slow_ms != null || node.share != null;
-    return make("tr", { class: isMeasured ? (node.followed ? "followed" : null) : "unmeasured" }, ...TREE_COLUMNS.map(([, show]) => show(node)), text);
+    return make("tr", { class: isMeasured ? (node.followed ? "followed" : null) : "unmeasured" }, ...columns.map(([, show]) => show(node)), text);
   };
   const fill = () => body.replaceChildren(...rowsOf(root, 0));
   const openFollowed = (node) => { if (node.followed) open.add(node); node.children.forEach(openFollowed); };
   openFollowed(root);
   fill();
-  const head = make("tr", {}, ...TREE_COLUMNS.map(([title]) => make("th", { scope: "col", class: title === "Reason" ? "reason" : null }, title)), make("th", { class: "text", scope: "col" }, "Method"));
+  const head = make("tr", {}, ...columns.map(([title]) => make("th", { scope: "col", class: title === "Reason" ? "reason" : null }, title)), make("th", { class: "text", scope: "col" }, "Method"));
   return make("div", { class: "scroll" }, make("table", { class: "tree" }, make("thead", {}, head), body));
 }
 
@@ -111,6 +112,9 @@ const TREE_COLUMNS = [
   ["Waiting", (node) => plain(node.waiting, percents)],
   ["Reason", (node) => make("td", { class: "reason" }, reasonOf(node))],
 ];
+
+// Where all calls count, none of them is slow.
+const OF_SLOW_CALLS = ["Slow", "Time in slow"];
 
 function indent(depth) {
   return `${10 + Math.min(depth, 24) * 14}px`;

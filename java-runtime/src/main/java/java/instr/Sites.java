@@ -269,7 +269,8 @@ public final class Sites {
      * @param site the number of the site
      */
     public static void begin(long scope, int site) {
-        // Here, not behind a call: loops that make short calls pass over millions of sites that are left out.
+        // Not in a method that is not inlined: loops of short calls pass over millions of sites that are left out. More sites than the agent knows are read beyond
+        // the row of the diagnosis, within the same memory.
         if (scope != NONE && U.getByte(WATCHED + (scope & (1L << CELLS + NUMBERS) - 1L) + 1L + site) != 0) began(scope, site);
     }
 
@@ -290,10 +291,7 @@ public final class Sites {
      * @param site the number of the site
      */
     public static void end(long scope, int site) {
-        if (scope == NONE) return;
-        long frame = frameAt(scope);
-        int around = cellOf(scope);
-        if (U.getInt(frame + OPEN) != around) ended(frame, around + 1 + site);
+        if (scope != NONE && U.getInt(frameAt(scope) + OPEN) != cellOf(scope)) ended(frameAt(scope), cellOf(scope) + 1 + site);
     }
 
     /**

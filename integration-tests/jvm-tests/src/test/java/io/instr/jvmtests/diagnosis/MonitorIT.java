@@ -77,7 +77,7 @@ class MonitorIT {
             String none = ControlSocket.ask(program, "{\"ask\":\"suspects\",\"methods\":\"category:none\"}");
             assertTrue(none.contains("no template has the category `none`"), none);
             String wrong = ControlSocket.ask(program, "{\"ask\":\"suspects\",\"methods\":\"" + TARGET + ".brows\"}");
-            assertTrue(wrong.contains("no loaded method that records its calls is named by") && wrong.contains("did you mean `" + TARGET + ".browse`?"), wrong);
+            assertTrue(wrong.contains("no loaded method that matches ") && wrong.contains("did you mean `" + TARGET + ".browse`?"), wrong);
             Finished diagnosed = Tool.instr(List.of("diagnose", String.valueOf(program.pid()), "--slower-than", "15ms", "--json")).assertExitCode(0);
             assertTrue(diagnosed.stdout().contains("Service.price") || diagnosed.stdout().contains("Service.suggest"), diagnosed::toString);
             quit(program);
