@@ -449,7 +449,7 @@ impl CallSites {
     }
 
     /// Ends a diagnosis: nothing is measured for it any more. Returns the names of the classes with methods that nobody measures any more, which are to be retransformed; until
-    /// [`CallSites::free_ended`] their bytecode has numbers that nobody else gets.
+    /// [`CallSites::free_ended`] their bytecode has numbers that nobody else gets. A class that has not passed the hook is as it was, and may be one that waits because a loop of it runs.
     pub(crate) fn end(&self, diagnosis: DiagnosisNumber) -> FxHashSet<Arc<[u8]>> {
         let state = &mut *self.state.lock();
         memory::set_round(diagnosis, 0);
@@ -463,7 +463,7 @@ impl CallSites {
             };
             measured.clear(u32::try_from(number).unwrap_or(0), |owner| owner == diagnosis);
             measured.owners.retain(|owner| *owner != diagnosis);
-            if measured.owners.is_empty() {
+            if measured.owners.is_empty() && measured.found.is_some() {
                 classes.insert(Arc::clone(&measured.key.class));
             }
         }
@@ -574,7 +574,7 @@ mod tests {
         assert!(other != root && other != inner, "their classes have these numbers in their bytecode");
         sites.free_ended(&std::iter::once(Arc::from(b"a/A".as_slice())).collect());
         assert_eq!(sites.add(third, &key("a/D", 1), &rules), Ok(inner), "its class was restored, the root's was not");
-        assert_eq!(sites.end(third).len(), 2);
+        assert!(sites.end(third).is_empty(), "their classes have not passed the hook, so they are as they were");
         assert!(sites.wants_name(b"a/A") && !sites.wants_name(b"a/B"));
         assert_eq!(sites.end(second).len(), 1);
         assert!(!sites.wants_name(b"a/A"));

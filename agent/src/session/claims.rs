@@ -258,7 +258,7 @@ impl Session {
     /// Takes away what a claim wanted that has ended; returns how many probes that were.
     pub(super) fn take_away_of(&self, claim: &Claim) -> usize {
         let closed = claim.context.as_ref().filter(|context| contexts::of_process().close(context));
-        let measured = claim.diagnosis.map(|number| call_sites::of_process().end(number)).unwrap_or_default();
+        let measured = claim.diagnosis.map(|number| call_sites::of_process().end(number));
         if claim.diagnosis.is_some() && claim.probes.reaches_across_threads() {
             contexts::of_process().diagnose_tasks(false);
         }
@@ -272,12 +272,14 @@ impl Session {
     fn take_away(
         &self,
         closed: Option<&Arc<Context>>,
-        measured: FxHashSet<Arc<[u8]>>,
+        measured: Option<FxHashSet<Arc<[u8]>>>,
         preparing: &FxHashSet<Arc<[u8]>>,
     ) -> usize {
         let (live, contexts) = (&self.instrumentation.live, contexts::of_process());
         let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
         let (mut taken, mut is_clean, mut kept) = (0, true, FxHashSet::default());
+        let is_diagnosis = measured.is_some();
+        let measured = measured.unwrap_or_default();
         for round in 0.. {
             // Classes that were on their way past the hook with the claim get its probes and anchors meanwhile.
             let unwanted = live.take_unwanted();
@@ -315,7 +317,7 @@ impl Session {
         if let Some(context) = closed {
             contexts.retire(context, is_clean);
         }
-        if !measured.is_empty() {
+        if is_diagnosis {
             call_sites::of_process().free_ended(&kept);
         }
         taken

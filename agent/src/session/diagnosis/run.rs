@@ -291,6 +291,12 @@ impl Run {
 
     /// Learns from which length on calls are slow; returns whether that is known.
     fn learn(&mut self) -> bool {
+        let root = self.sums(0);
+        if self.leave_out_the_shortest(&root) {
+            // The calls up to now were as long as measuring their own calls made them.
+            self.begin_round(true);
+            return false;
+        }
         let Some(time) = learnt(&call_sites::of_process().lengths(self.number)) else { return false };
         self.slower_than = Some(Duration::from_nanos(probe_length_nanos(time)));
         call_sites::of_process().set_slower_than(self.number, time);
@@ -473,7 +479,7 @@ impl Run {
             self.tree.decide(at, Fate::LeftAside);
             if let Some(node) = self.tree.get(at) {
                 let text = format!(
-                    "calls of {} are too short and too frequent to be measured: they count as own code, which even passing over them makes a little longer",
+                    "calls of {} are too short and too frequent to be measured: they count as own code, which takes 1 to 2 ns longer for each, so its share may be too large",
                     short(&node.text)
                 );
                 if !self.notices.contains(&text) {

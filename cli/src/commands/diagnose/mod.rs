@@ -22,7 +22,7 @@ const PATIENCE: u64 = 60;
 pub(crate) struct Arguments {
     /// Process id of the JVM.
     pid: u32,
-    /// The method as `package.Class.method`: all of its overloads; or `'package.Class.method(int, String)'`: one of them. Default: the first of
+    /// The method as `package.Class.method`, or `'package.Class.method(int, String)'` if it is overloaded. Default: the first of
     /// `instr suspects`.
     method: Option<String>,
     /// Only calls while these methods are executing on the thread, in this order, the outermost first: 'a.B.c > d.E.f'.

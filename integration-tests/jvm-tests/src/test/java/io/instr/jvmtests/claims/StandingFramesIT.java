@@ -8,6 +8,7 @@ import io.instr.jvmtests.jvm.Attachment;
 import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
@@ -76,6 +77,24 @@ class StandingFramesIT {
             ControlSocket.await(program, status -> status.contains("\"waiting\":[]"));
             long after = passes(program);
             assertTrue(after > before / 2, after + " passes after the end of the claim, " + before + " before");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    /** The class was not changed, so it is not restored either: that alone would have its loop interpreted. */
+    @EachJdk(oldestAndNewest = true)
+    void aDiagnosisOfAClassThatWaitsEndsWithoutTouchingIt(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (Dialog program = Program.target(jdk, "targets.MainLoop").talkWithAgent(NO_RULE, directory)) {
+            passes(program);
+            long before = passes(program);
+            Finished diagnosed = Tool.instr(
+                List.of("diagnose", String.valueOf(program.pid()), "targets.MainLoop$Spinner.help", "--slower-than", "1ms", "--for", "4s"));
+            diagnosed.assertExitCode(3);
+            assertTrue(diagnosed.stdout().contains("0 classes, 0 retransformations"), diagnosed::toString);
+            long after = passes(program);
+            assertTrue(after > before / 2, after + " passes after the diagnosis, " + before + " before");
             program.send("quit");
             program.finish().assertExitCode(0);
         }
