@@ -50,7 +50,7 @@ pub struct ClaimLimits {
 
 messages! {
     /// What a request for probes did.
-    #[derive(Eq)]
+    #[derive(Default, Eq)]
     pub struct Probed {
         /// The number of the claim.
         pub claim: u32,

@@ -3,6 +3,7 @@
 //! A diagnosis has cells: one for each method that is measured, at each place of the tree where it is, followed by one for each method that it calls.
 //! `java.instr.Sites` measures in cells (`memory.rs`). A method is inserted inert; a store gives it its place.
 
+mod lengths;
 mod memory;
 mod slow_calls;
 mod statements;
@@ -20,7 +21,7 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::classes::hierarchy::LoaderId;
-use memory::{CELLS, DIAGNOSES, LENGTHS, METHODS, MOST_PLACES};
+use memory::{CELLS, DIAGNOSES, METHODS, MOST_PLACES};
 
 pub(crate) use memory::OpenCall;
 pub(crate) use slow_calls::{SlowCall, forget_slow_calls, note_slow_call, slow_calls_left_out, take_slow_calls};
@@ -124,6 +125,8 @@ struct Measured {
     places: [DiagnosisNumber; MOST_PLACES],
     /// It has had a place: if its class has other calls later, they are not measured.
     was_placed: bool,
+    /// Its class has met the class hook meanwhile: it has the number, or will have it in a moment.
+    met_hook: bool,
     /// Its class could not be restored, and has its number for ever.
     stays: bool,
 }
@@ -221,6 +224,7 @@ impl CallSites {
             found: None,
             places: [NOBODY; MOST_PLACES],
             was_placed: false,
+            met_hook: false,
             stays: false,
         };
         match state.methods.get_mut(number) {
@@ -261,6 +265,20 @@ impl CallSites {
         }
         let state = self.state.lock();
         state.by_class.contains_key(class) || state.statements.has(class)
+    }
+
+    /// A class is in the class hook, which is going to ask for its measured methods. From now on it counts as changed, whatever the hook makes of it.
+    pub(crate) fn note_hook(&self, class: &[u8], loader: LoaderId) {
+        if !self.are_wanted() {
+            return;
+        }
+        let State { by_class, methods, statements, .. } = &mut *self.state.lock();
+        for number in by_class.get(class).into_iter().flatten() {
+            if let Some(Some(measured)) = methods.get_mut(*number as usize) {
+                measured.met_hook |= measured.key.loader == loader;
+            }
+        }
+        statements.note_hook(class, loader);
     }
 
     /// Returns the measured methods of a class.
@@ -418,8 +436,7 @@ impl CallSites {
 
     /// Returns the lengths of the root's calls up to now: the shortest that each counter stands for, as probes read time, and how many had it.
     pub(crate) fn lengths(&self, diagnosis: DiagnosisNumber) -> Vec<(u64, u64)> {
-        let counts = memory::lengths(diagnosis).into_iter().enumerate();
-        counts.filter(|(_, count)| *count > 0).map(|(at, count)| (shortest(at), count)).collect()
+        lengths::counted(diagnosis)
     }
 
     /// Returns how many calls were not measured, because too many threads are in such calls.
@@ -449,7 +466,7 @@ impl CallSites {
     }
 
     /// Ends a diagnosis: nothing is measured for it any more. Returns the names of the classes with methods that nobody measures any more, which are to be retransformed; until
-    /// [`CallSites::free_ended`] their bytecode has numbers that nobody else gets. A class that has not passed the hook is as it was, and may be one that waits because a loop of it runs.
+    /// [`CallSites::free_ended`] their bytecode has numbers that nobody else gets. A class that has not met the hook is unchanged, and may be one that waits because a loop of it runs.
     pub(crate) fn end(&self, diagnosis: DiagnosisNumber) -> FxHashSet<Arc<[u8]>> {
         let state = &mut *self.state.lock();
         memory::set_round(diagnosis, 0);
@@ -463,7 +480,7 @@ impl CallSites {
             };
             measured.clear(u32::try_from(number).unwrap_or(0), |owner| owner == diagnosis);
             measured.owners.retain(|owner| *owner != diagnosis);
-            if measured.owners.is_empty() && measured.found.is_some() {
+            if measured.owners.is_empty() && measured.met_hook {
                 classes.insert(Arc::clone(&measured.key.class));
             }
         }
@@ -505,12 +522,6 @@ impl State {
     }
 }
 
-/// The shortest time that a counter stands for.
-fn shortest(counter: usize) -> u64 {
-    let (power, eighth) = (counter.min(LENGTHS - 1) / 8, counter as u64 % 8);
-    if power < 3 { 0 } else { (8 + eighth) << (power - 3) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -549,11 +560,13 @@ mod tests {
         assert_eq!(sites.add(first, &key("a/A", 1), &rules), Ok(root));
         assert_eq!(sites.add(second, &key("a/A", 1), &rules), Ok(root), "it has one number in its bytecode");
         assert!(sites.add(second, &key("a/A", 2), &rules).is_ok(), "another loader's");
+        sites.note_hook(b"a/A", 1);
         assert_eq!(sites.of_class(b"a/A", 1).len(), 1);
         assert!(sites.place(first, root, Place::Root { step: 0 }).is_err(), "its class has not passed the hook");
         sites.note(root, calls(&["x", "y"]));
         assert_eq!(sites.place(first, root, Place::Root { step: 0 }), Ok(0));
         let inner = sites.add(first, &key("a/B", 1), &rules).unwrap();
+        sites.note_hook(b"a/B", 1);
         sites.note(inner, calls(&["z"]));
         assert_eq!(sites.place(first, inner, Place::Within(1)), Ok(3), "after the root and its two calls");
         assert_eq!(sites.place(first, inner, Place::Within(2)), Ok(5), "called from two places, it is two nodes");
@@ -574,22 +587,9 @@ mod tests {
         assert!(other != root && other != inner, "their classes have these numbers in their bytecode");
         sites.free_ended(&std::iter::once(Arc::from(b"a/A".as_slice())).collect());
         assert_eq!(sites.add(third, &key("a/D", 1), &rules), Ok(inner), "its class was restored, the root's was not");
-        assert!(sites.end(third).is_empty(), "their classes have not passed the hook, so they are as they were");
+        assert!(sites.end(third).is_empty(), "their classes have not met the hook, so they are unchanged");
         assert!(sites.wants_name(b"a/A") && !sites.wants_name(b"a/B"));
         assert_eq!(sites.end(second).len(), 1);
         assert!(!sites.wants_name(b"a/A"));
-    }
-
-    #[test]
-    fn a_counter_stands_for_lengths_that_differ_by_an_eighth() {
-        // As java.instr.Sites computes it.
-        let counter = |time: u64| {
-            let power = 63 - (time | 8).leading_zeros() as usize;
-            power << 3 | (time >> (power - 3)) as usize & 7
-        };
-        for time in [8, 9, 15, 16, 1_000, 123_456_789, u64::MAX >> 1] {
-            let shortest = shortest(counter(time));
-            assert!(shortest <= time && time as f64 <= shortest as f64 * 1.126, "{time}: {shortest}");
-        }
     }
 }

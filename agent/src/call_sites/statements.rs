@@ -22,6 +22,8 @@ struct StatementClass {
     loader: LoaderId,
     diagnosis: DiagnosisNumber,
     rules: Arc<RuleSet>,
+    /// The class has met the class hook meanwhile.
+    met_hook: bool,
 }
 
 /// The classes with probes that report the texts of their statements, by their internal names.
@@ -30,7 +32,7 @@ pub(super) struct StatementClasses(FxHashMap<Arc<[u8]>, Vec<StatementClass>>);
 
 impl StatementClasses {
     pub(super) fn add(&mut self, diagnosis: DiagnosisNumber, class: Arc<[u8]>, loader: LoaderId, rules: Arc<RuleSet>) {
-        self.0.entry(class).or_default().push(StatementClass { loader, diagnosis, rules });
+        self.0.entry(class).or_default().push(StatementClass { loader, diagnosis, rules, met_hook: false });
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -46,11 +48,17 @@ impl StatementClasses {
         self.0.get(class)?.iter().find(|of| of.loader == loader).map(|of| Arc::clone(&of.rules))
     }
 
-    /// Forgets those of a diagnosis; returns their names.
+    /// A class is in the class hook.
+    pub(super) fn note_hook(&mut self, class: &[u8], loader: LoaderId) {
+        let of_class = self.0.get_mut(class).into_iter().flatten();
+        of_class.filter(|of| of.loader == loader).for_each(|of| of.met_hook = true);
+    }
+
+    /// Forgets those of a diagnosis; returns the names of those that have met the class hook.
     pub(super) fn end(&mut self, diagnosis: DiagnosisNumber) -> FxHashSet<Arc<[u8]>> {
         let mut ended = FxHashSet::default();
         self.0.retain(|name, classes| {
-            if classes.iter().any(|of| of.diagnosis == diagnosis) {
+            if classes.iter().any(|of| of.diagnosis == diagnosis && of.met_hook) {
                 ended.insert(Arc::clone(name));
             }
             classes.retain(|of| of.diagnosis != diagnosis);

@@ -157,15 +157,14 @@ fn known_lengths(
 }
 
 /// Returns how many calls each probe has recorded, by its own number.
-pub(crate) fn recorded_calls(
-    probes: &ProbeRegistry,
-    rates: &Mutex<CallRates>,
-    lengths: &SharedLengths,
-) -> FxHashMap<u32, u64> {
-    let calls = rates.lock().snapshot();
-    let lengths = lengths.lock().clone();
-    let none = FxHashMap::default();
-    by_probe(probes, &calls, &none, &lengths).into_iter().map(|(own, sum)| (own, sum.calls)).collect()
+pub(crate) fn recorded_calls(probes: &ProbeRegistry, rates: &Mutex<CallRates>) -> FxHashMap<u32, u64> {
+    let mut recorded = FxHashMap::default();
+    for (number, calls) in (0u32..).zip(&rates.lock().snapshot()).filter(|(_, calls)| calls.count > 0) {
+        if let Some((own, _)) = probes.own_number(number) {
+            *recorded.entry(own).or_insert(0) += calls.count;
+        }
+    }
+    recorded
 }
 
 /// Calls by the own number of each probe.

@@ -64,7 +64,7 @@ impl StandingFrame {
 }
 
 /// Returns the classes of frames that do not return and run. Takes 50 ms if no thread runs, else a quarter of a second, and one more second if a thread
-/// works now and then and was not seen running, and another one if that saw it run in few samples.
+/// mostly waits and works now and then, and another one if that saw it run in few samples.
 ///
 /// Whether a frame runs is seen by the state of its thread: on a machine that has too few processors, a thread that never waits may get no processor
 /// time for as long. Processor time says only which of the threads that wait are worth a longer look.
@@ -99,11 +99,13 @@ pub(super) fn find(
         }
     };
     let mut waiting = pick(&|at| is_running.get(at) == Some(&false));
+    let mut few = Vec::new();
     for (at, samples) in running.iter().zip(sample(jvmti, &threads_at(&running), (SAMPLES, APART))) {
         let waited = samples.iter().filter(|(is_runnable, _)| !is_runnable).count();
-        // Of a thread that mostly waits these samples are too few.
+        // Of a thread that mostly waits these samples are too few, if there can be more.
         if waited * 2 > samples.len() {
             waiting.push(*at);
+            few.push((*at, samples));
         } else {
             add(*at, &samples, LEAST_PART);
         }
@@ -112,13 +114,14 @@ pub(super) fn find(
         .into_iter()
         .map(|(_, stack)| stack.into_iter().any(|(method, at)| is_in_meant_loop(jvmti, jni, (method, at), is_meant)));
     waiting.retain(|_| has_loop.next() == Some(true));
+    few.into_iter().filter(|(at, _)| !waiting.contains(at)).for_each(|(at, samples)| add(at, &samples, LEAST_PART));
     if !waiting.is_empty() {
         std::thread::sleep(LEAST_TIME.saturating_sub(start.elapsed()));
         let least = start.elapsed().as_nanos() as f64 * LEAST_USED;
         let used = used(jvmti, all);
         waiting.retain(|at| {
             let (now, before) = (used.get(*at).copied().flatten(), used_before.get(*at).copied().flatten());
-            now.zip(before).is_some_and(|(now, before)| now.saturating_sub(before) as f64 >= least)
+            now.zip(before).is_none_or(|(now, before)| now.saturating_sub(before) as f64 >= least)
         });
     }
     let mut more = sample(jvmti, &threads_at(&waiting), (MORE_SAMPLES, CLOSER));

@@ -242,7 +242,9 @@ fn may_be_changed((name, _): &ClassId) -> bool {
 
 /// Returns the classes below this one that may be changed, each once.
 fn changeable_below(types: &LoadedTypes<'_>, top: &[u8]) -> Vec<ClassId> {
-    below(types, top).into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
+    let tops = types.all().filter(|(_, (name, _))| &**name == top).map(|(at, _)| at);
+    let below: FxHashSet<ClassAt> = tops.flat_map(|top| types.subtypes(top)).collect();
+    below.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
 }
 
 /// Whether a class has this name, or extends or implements one that has.
@@ -258,12 +260,6 @@ fn is_or_extends(types: &LoadedTypes<'_>, class: ClassAt, top: &[u8]) -> bool {
         }
     }
     false
-}
-
-/// Returns the linked classes that extend or implement a class of this name.
-fn below(types: &LoadedTypes<'_>, top: &[u8]) -> FxHashSet<ClassAt> {
-    let tops = types.all().filter(|(_, (name, _))| &**name == top).map(|(at, _)| at);
-    tops.flat_map(|top| types.subtypes(top)).collect()
 }
 
 /// Returns the methods that a call may run.

@@ -65,7 +65,7 @@ impl Session {
     pub(super) fn probed_methods(&self) -> ProbedMethods {
         let claimants = self.claimants();
         let probes = self.instrumentation.probes;
-        let recorded = self.rates.as_ref().map(|rates| hottest::recorded_calls(probes, rates, &self.lengths));
+        let recorded = self.rates.as_ref().map(|rates| hottest::recorded_calls(probes, rates));
         let mut probed = ProbedMethods::default();
         for probe in self.instrumentation.live.described() {
             let Some((class, method)) = probe.method.rsplit_once('.') else { continue };

@@ -25,6 +25,7 @@ use super::measured_calls::MeasuredCalls;
 use super::numbered_places::{self, NumberedPlace};
 use super::undecided::Undecided;
 use super::wishes::{self, Decided};
+use crate::call_sites;
 use crate::classes::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::classes::unloaded_classes;
@@ -141,6 +142,7 @@ fn examine(
             return None;
         }
     };
+    call_sites::of_process().note_hook(file.this_class().as_bytes(), class.loader_id());
     let decided = wishes::decide(instrumentation, generation, (&file, class.loader_id()), &context, coming);
     facts.note_decision(file.this_class().as_bytes(), decided.by_rules);
     generation.delegates.add(file.this_class().as_bytes(), &decided.decision.delegates);

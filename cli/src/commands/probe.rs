@@ -348,19 +348,7 @@ mod tests {
 
     #[test]
     fn a_request_that_hit_nothing_says_why() {
-        let probed = |classes, methods| Probed {
-            claim: 3,
-            methods,
-            classes,
-            waiting: Vec::new(),
-            refused: Vec::new(),
-            unchanged: Vec::new(),
-            overruled: None,
-            expires: None,
-            within: Vec::new(),
-            direct: false,
-            condition: None,
-        };
+        let probed = |classes, methods| Probed { claim: 3, methods, classes, ..Probed::default() };
         let text = |classes, methods| probed_text(7, "a.B.c", &probed(classes, methods));
         assert!(
             text(0, 0)

@@ -200,19 +200,7 @@ mod tests {
     }
 
     fn no_methods() -> Probed {
-        Probed {
-            claim: 3,
-            methods: 0,
-            classes: 2,
-            waiting: Vec::new(),
-            refused: Vec::new(),
-            unchanged: Vec::new(),
-            overruled: None,
-            expires: None,
-            within: Vec::new(),
-            direct: false,
-            condition: None,
-        }
+        Probed { claim: 3, methods: 0, classes: 2, ..Probed::default() }
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl HttpCall {
             let help = match caller {
                 _ if is_on_thread && !across_threads => "`--across-threads` goes on in that thread".to_owned(),
                 Some(caller) => format!("diagnose {} with `--with` for it", without_types(&caller.method)),
-                None => "beside calls of the JDK's HTTP clients, no other ones are followed".to_owned(),
+                None => "only calls of the JDK's HTTP clients are followed".to_owned(),
             };
             format!(
                 "a share of {:.0} % is {}, which waits ({}) and is not followed into other JVMs: {help}",
@@ -291,7 +291,11 @@ mod tests {
         };
         // Of 39 ms more, 9 are enough to be noticed.
         assert_eq!(of(40.0, 1.0), 6_324);
-        assert_eq!(of(12.1, 10.0), 11_000, "requests that are nearly as long are not told apart by less");
+        assert_eq!(
+            of(12.1, 10.0),
+            11_000,
+            "where slow and fast requests are nearly as long, the limit lies between them"
+        );
     }
 
     #[test]
@@ -317,7 +321,10 @@ mod tests {
         assert!(said[0].ends_with("diagnose a.B$C.b with `--with` for it"), "{said:?}");
         both.nodes[2].parent = Some(0);
         let said = call.larger_branches(&both, true);
-        assert!(said[0].ends_with("no other ones are followed"), "the root has just been diagnosed: {said:?}");
+        assert!(
+            said[0].ends_with("only calls of the JDK's HTTP clients are followed"),
+            "the root has just been diagnosed: {said:?}"
+        );
         assert!(other.larger_branches(&both, false).is_empty(), "none is larger than the largest");
     }
 

@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// One that answers this part of the requests; so many of 30 are slow.
+    /// A JVM that answers this part of the requests; `slow` of its 30 are slow.
     fn answering(pid: u32, slow: u64, part: f64) -> Answering {
         let nodes = vec![
             node(None, "jakarta.servlet.http.HttpServlet.service(..)", 38, 2, 1.0),

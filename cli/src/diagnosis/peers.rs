@@ -43,7 +43,7 @@ fn baggage_allowed(pid: u32) -> Result<BaggageAllowed> {
     let old = || {
         Failure::new(
             format!(
-                "the agent in process {pid} is older than this `instr`: diagnoses over several JVMs are unknown to it"
+                "the agent in process {pid} is older than this `instr`: its answers cannot be joined with those of other JVMs"
             ),
             "attach the agent that belongs to this `instr`, or leave `--with` out",
         )
@@ -55,9 +55,8 @@ fn baggage_allowed(pid: u32) -> Result<BaggageAllowed> {
 fn why_not_allowed((pid, first): (u32, &BaggageAllowed), others: &[(u32, BaggageAllowed)]) -> Option<Failure> {
     let is_sent = !first.to.is_empty();
     let to = (!is_sent).then(|| format!("`baggage-to` of process {pid}, for the hosts of the others"));
-    let unbelieving = others.iter().filter(|(_, of)| of.from.is_empty());
-    let from =
-        unbelieving.map(|(peer, _)| format!("`baggage-from` of process {peer}, for the address of the first one"));
+    let lacking = others.iter().filter(|(_, of)| of.from.is_empty());
+    let from = lacking.map(|(peer, _)| format!("`baggage-from` of process {peer}, for the address of the first one"));
     let missing: Vec<String> = to.into_iter().chain(from).collect();
     let cut_off = others.iter().filter(|(_, of)| !is_sent || of.from.is_empty());
     let cut_off: Vec<String> = cut_off.map(|(peer, _)| peer.to_string()).collect();

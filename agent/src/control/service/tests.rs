@@ -53,19 +53,7 @@ impl Controlled for MadeUp {
 
     fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal> {
         let claim = request.methods.parse().map_err(|_| Refusal::from("not here".to_owned()))?;
-        Ok(Probed {
-            claim,
-            methods: 1,
-            classes: 1,
-            waiting: Vec::new(),
-            refused: Vec::new(),
-            unchanged: Vec::new(),
-            overruled: None,
-            expires: None,
-            within: Vec::new(),
-            direct: false,
-            condition: None,
-        })
+        Ok(Probed { claim, methods: 1, classes: 1, ..Probed::default() })
     }
 
     fn client_left(&self, claims: &[u32]) {

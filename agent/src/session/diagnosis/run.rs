@@ -280,7 +280,7 @@ impl Run {
             call_sites::of_process().set_slower_than(self.number, 0);
             // Those that were slow by what was learnt.
             call_sites::forget_slow_calls(self.number);
-            (self.stacks, self.slow_calls) = (Stacks::default(), SlowCalls::default());
+            self.stacks = Stacks::default();
             self.begin_round(false);
             // Of the calls up to now some did not count.
             self.before = (0, 0);
@@ -458,16 +458,19 @@ impl Run {
     /// Calls that are short and so frequent that measuring them would show, in the figures or in what the program does besides, are not measured any more.
     /// Returns whether there are any.
     fn leave_out_the_shortest(&mut self, root: &CellSums) -> bool {
-        let slow_nanos = probe_length_nanos(root.slow.time) as f64;
+        // While it is learnt which calls are slow, all count as fast.
+        let is_learning = self.slower_than.is_none();
+        let judged = |of: &CellSums| if is_learning { of.fast } else { of.slow };
+        let (root_calls, root_nanos) = (judged(root).calls, probe_length_nanos(judged(root).time) as f64);
         let nanos = self.round.elapsed().as_nanos().max(100_000_000) as f64;
         let mut left_out = Vec::new();
         for (at, node) in self.tree.nodes().iter().enumerate() {
             let Some(cell) = node.cell.filter(|cell| *cell > 0 && node.fate == Fate::Open) else { continue };
-            let CellSums { slow, fast } = self.sums(cell);
+            let sums @ CellSums { slow, fast } = self.sums(cell);
             let (calls, time) = (slow.calls + fast.calls, probe_length_nanos(slow.time + fast.time));
             let part_of = |calls: u64, nanos: f64| calls as f64 * MEASURING_NANOS as f64 / nanos.max(1.0);
-            let of_slow_calls = if root.slow.calls < LEAST_CALLS { 0.0 } else { part_of(slow.calls, slow_nanos) };
-            let part = part_of(calls, nanos).max(of_slow_calls);
+            let of_root = if root_calls < LEAST_CALLS { 0.0 } else { part_of(judged(&sums).calls, root_nanos) };
+            let part = part_of(calls, nanos).max(of_root);
             let is_call = matches!(node.of, crate::descent::NodeOf::Call(_)) && self.tree.children(at).next().is_none();
             if is_call && part > MOST_PART && time / calls.max(1) < LEAST_LENGTH * MEASURING_NANOS {
                 left_out.push((at, cell));

@@ -9,8 +9,9 @@ use crate::jvm::{probe_length_nanos, probe_nanos};
 impl Run {
     /// Records the slow calls that have ended since the last time. Those before the descent has come further have short paths.
     pub(super) fn record_slow_calls(&self) {
-        // Until it is settled which calls count, they may not be slow.
-        let calls = if self.basis == Basis::Unsettled { Vec::new() } else { call_sites::take_slow_calls(self.number) };
+        // Until it is settled which calls count, they may not be slow; where all count, none is.
+        let is_settled = self.basis == Basis::Limit;
+        let calls = if is_settled { call_sites::take_slow_calls(self.number) } else { Vec::new() };
         if calls.is_empty() {
             return;
         }

@@ -6,14 +6,14 @@ use crate::call_sites::CellSums;
 
 /// What slow calls take longer than others is what any method has now and then, if it is a smaller part of the time.
 const LEAST_ADDITIONAL: f64 = 0.05;
-/// Fewer slow calls may be an accident, ...
+/// Fewer slow calls may be an accident.
 const LEAST_SLOW: u64 = 3;
-/// ... and so may those of a moment: a collection of garbage makes one call of each thread slow.
+/// Those of a shorter time may be one, too: a collection of garbage makes one call of each thread slow.
 const LEAST_TIME: Duration = Duration::from_secs(1);
-/// After this time and so many calls, slow calls that take hardly any additional time are not waited for; ...
+/// After this time and so many calls, slow calls that take hardly any additional time are not waited for.
 const ENOUGH_TIME: Duration = Duration::from_secs(5);
 const ENOUGH_CALLS: u64 = 20;
-/// ... and after this time, none are.
+/// After this time, all calls count in any case.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Which calls of the root count as slow.
@@ -32,7 +32,7 @@ pub(super) fn why_all_calls(root: &CellSums, learnt: Duration) -> String {
     let learnt = u64::try_from(learnt.as_nanos()).unwrap_or(u64::MAX);
     let (slow, calls) = (root.slow.calls, root.slow.calls + root.fast.calls);
     format!(
-        "all calls count: no limit was given, and {slow} of {calls} calls took longer than {} (learnt), {:.0} % of the time in addition to what others took; \
+        "all calls count: no limit was given, and {slow} of {calls} calls took longer than {} (learnt); what they took beyond the others is {:.0} % of all time; \
          `--slower-than` compares such calls with the others",
         trace::report::duration(learnt),
         additional_part(root) * 100.0
@@ -93,6 +93,11 @@ mod tests {
         let sum = |calls, millis: u64| Sum { calls, time: millis * 1_000_000 };
         let root = CellSums { slow: sum(2, 220), fast: sum(78, 780) };
         let why = why_all_calls(&root, Duration::from_millis(40));
-        assert!(why.contains("2 of 80 calls took longer than 40.0 ms (learnt), 20 % of the time"), "{why}");
+        assert!(
+            why.contains(
+                "2 of 80 calls took longer than 40.0 ms (learnt); what they took beyond the others is 20 % of all time"
+            ),
+            "{why}"
+        );
     }
 }

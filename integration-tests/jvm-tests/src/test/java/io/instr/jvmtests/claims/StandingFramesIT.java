@@ -20,6 +20,8 @@ import java.util.List;
 /** A loop that never returns keeps its compiled code, whatever is asked for its class. */
 class StandingFramesIT {
 
+    /** Of the loop's processor time, in which passes are counted. */
+    private static final int MILLIS = 300;
     private static final String CLAIMS = "{\"ask\":\"claims\"}";
     private static final AgentConfig NO_RULE = AgentConfig.of("[[rule]]\nclass = \"other.**\"\n").ungoverned();
     private static final String WAITS = "targets.MainLoop$Spinner waits for its probes: targets.MainLoop$Spinner.spin runs in a loop in thread spinner";
@@ -41,8 +43,7 @@ class StandingFramesIT {
                     class = "targets.MainLoop*"
                     level = "time"
                     """)));
-            long attached = passes(program);
-            assertTrue(attached > before / 2, attached + " passes after an attach, " + before + " before");
+            assertAsFast(program, MILLIS, before, "after an attach");
             ControlSocket.await(program, status -> status.contains(WAITS));
             String claims = ControlSocket.ask(program, CLAIMS);
             assertTrue(claims.contains("\"state\":\"waiting\"") && claims.contains("generation 1; " + WAITS), claims);
@@ -75,8 +76,7 @@ class StandingFramesIT {
             assertTrue(claims.contains("generation 1; it takes no method: no class matches `other.**`"), claims);
             ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":1}");
             ControlSocket.await(program, status -> status.contains("\"waiting\":[]"));
-            long after = passes(program);
-            assertTrue(after > before / 2, after + " passes after the end of the claim, " + before + " before");
+            assertAsFast(program, MILLIS, before, "after the end of the claim");
             program.send("quit");
             program.finish().assertExitCode(0);
         }
@@ -93,8 +93,7 @@ class StandingFramesIT {
                 List.of("diagnose", String.valueOf(program.pid()), "targets.MainLoop$Spinner.help", "--slower-than", "1ms", "--for", "4s"));
             diagnosed.assertExitCode(3);
             assertTrue(diagnosed.stdout().contains("0 classes, 0 retransformations"), diagnosed::toString);
-            long after = passes(program);
-            assertTrue(after > before / 2, after + " passes after the diagnosis, " + before + " before");
+            assertAsFast(program, MILLIS, before, "after the diagnosis");
             program.send("quit");
             program.finish().assertExitCode(0);
         }
@@ -110,15 +109,19 @@ class StandingFramesIT {
             long before = passes(program, 20);
             String made = ControlSocket.ask(program, "{\"ask\":\"probe\",\"methods\":\"targets.MainLoop*.*\",\"seconds\":600}");
             assertTrue(made.contains(WAITS), made);
-            long after = passes(program, 20);
-            assertTrue(after > before / 2, after + " passes with a claim, " + before + " before");
+            assertAsFast(program, 20, before, "with a claim");
             program.send("quit");
             program.finish().assertExitCode(0);
         }
     }
 
+    private static void assertAsFast(Dialog program, int millis, long before, String when) {
+        long after = passes(program, millis);
+        assertTrue(after > before / 2, after + " passes " + when + ", " + before + " before");
+    }
+
     private static long passes(Dialog program) {
-        return passes(program, 300);
+        return passes(program, MILLIS);
     }
 
     private static long passes(Dialog program, int millis) {
