@@ -14,4 +14,4 @@ pub(crate) use bodies::InstrumentedCode;
 pub(crate) use levels::{Limits, Program, explore};
 pub(crate) use loaded_types::LoadedTypes;
 pub(crate) use program::{LoadedProgram, ProbeState};
-pub(crate) use resolution::{ClassAt, Declared, MethodAt, Types, implementers, resolve};
+pub(crate) use resolution::{ClassAt, Declared, MethodAt, Types, implementers, resolve, subclasses_declare_all};

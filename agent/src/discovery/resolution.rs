@@ -132,6 +132,16 @@ pub(crate) fn implementers(types: &dyn Types, (class, method): MethodAt) -> Vec<
     found
 }
 
+/// Whether a class has loaded subclasses, and each declares all methods of the class itself whose names begin like this.
+pub(crate) fn subclasses_declare_all(types: &dyn Types, class: ClassAt, prefix: &[u8]) -> bool {
+    let subclasses = types.subtypes(class);
+    let is_declared_below = |method: &Declared| {
+        subclasses.iter().all(|below| declared(types, *below, &method.name, &method.descriptor).is_some())
+    };
+    let methods = types.methods(class);
+    !subclasses.is_empty() && methods.iter().filter(|of| of.name.starts_with(prefix)).all(is_declared_below)
+}
+
 fn declared(types: &dyn Types, class: ClassAt, name: &[u8], descriptor: &[u8]) -> Option<MethodAt> {
     let methods = types.methods(class);
     let is_polymorphic = || POLYMORPHIC.contains(&types.name(class));
@@ -288,6 +298,19 @@ pub(super) mod tests {
         assert_eq!(resolved("a/Ambiguous", "area"), Err(Unresolved::Ambiguous));
         assert_eq!(resolved("a/Unlinked", "area"), Err(Unresolved::NotLinked(ClassAt(8))));
         assert_eq!(resolved("a/Square", "gone"), Err(Unresolved::NoMethod(ClassAt(3))));
+    }
+
+    #[test]
+    fn subclasses_declare_all_if_none_of_them_inherits_one() {
+        let class = |name, super_class, methods| MadeUp { name, super_class, interfaces: &[], methods };
+        let pooled = class("a/Pooled", None, &[("prepare", PUBLIC), ("close", PUBLIC)]);
+        let proxy = class("a/Proxy", Some(0), &[("prepare", PUBLIC)]);
+        let below_proxy = class("a/Tracing", Some(1), &[("close", PUBLIC)]);
+        let classes: &[MadeUp] = &[pooled, proxy, below_proxy];
+        let declare = |of: usize, prefix: &[u8]| subclasses_declare_all(&&classes[..of], ClassAt(0), prefix);
+        assert!(declare(2, b"prep") && !declare(2, b"cl"), "a/Proxy inherits `close`");
+        assert!(!declare(3, b"prep"), "a/Tracing inherits `prepare`");
+        assert!(!declare(1, b"prep"), "nothing is below");
     }
 
     #[test]

@@ -21,9 +21,9 @@ use crate::classes::known_calls::KnownCalls;
 use crate::classes::large_files::LARGE_FILES;
 use crate::discovery::{
     ClassAt, Declared, InstrumentedCode, Limits, LoadedProgram, LoadedTypes, MethodAt, ProbeState, Program, Types,
-    explore, implementers, resolve,
+    explore, implementers, resolve, subclasses_declare_all,
 };
-use crate::jvm::{LoadedClass, STATEMENT, Wish, ask_for};
+use crate::jvm::{Jvmti, LoadedClass, STATEMENT, Wish, ask_for};
 use crate::transform::JvmOrigin;
 use crate::transform::inspection::Inspection;
 use crate::transform::method_state::MethodOfClass;
@@ -45,6 +45,8 @@ const MOST_NAMES: usize = 20;
 /// Most classes in one.
 const MOST_NAMED: usize = 5;
 const CONNECTION: &[u8] = b"java/sql/Connection";
+/// With which the names of its methods begin that prepare statements.
+const PREPARING: &[u8] = b"prepare";
 
 /// The methods that a request means.
 struct Asked {
@@ -170,13 +172,14 @@ impl Session {
     /// that are executed, if it is known, and the connections of its package, which prepare them; otherwise all statements and connections of JDBC. Each class
     /// less is code of every other request less that the JVM has to compile again.
     pub(super) fn jdbc_classes(&self, executed: Option<&ClassId>) -> Vec<ClassId> {
-        let found = self.with_program(CLASS_KB, |types, _, _| {
+        let found = self.with_program(CLASS_KB, |types, _, inspection| {
             let (statements, connections) = (changeable_below(types, STATEMENT), changeable_below(types, CONNECTION));
             Ok(match executed.filter(|executed| statements.contains(executed)) {
                 None => [statements, connections].concat(),
                 Some(executed) => {
                     let is_near = |(name, _): &&ClassId| package_of(name) == package_of(&executed.0);
-                    let near: Vec<ClassId> = connections.iter().filter(is_near).cloned().collect();
+                    let prepares = |id: &&ClassId| !leaves_preparing_to_subclasses(types, inspection.jvmti, id);
+                    let near: Vec<ClassId> = connections.iter().filter(is_near).filter(prepares).cloned().collect();
                     [vec![executed.clone()], if near.is_empty() { connections } else { near }].concat()
                 }
             })
@@ -245,6 +248,14 @@ fn changeable_below(types: &LoadedTypes<'_>, top: &[u8]) -> Vec<ClassId> {
     let tops = types.all().filter(|(_, (name, _))| &**name == top).map(|(at, _)| at);
     let below: FxHashSet<ClassAt> = tops.flat_map(|top| types.subtypes(top)).collect();
     below.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
+}
+
+/// Whether a connection is abstract and each loaded subclass declares all its methods that prepare statements itself, as in connection pools: then it is enough to
+/// change these.
+fn leaves_preparing_to_subclasses(types: &LoadedTypes<'_>, jvmti: Jvmti, id: &ClassId) -> bool {
+    let found = types.all().find(|(_, of)| *of == id).and_then(|(at, _)| Some((at, types.class(at)?.0)));
+    let Some((class, _)) = found.filter(|(_, loaded)| !loaded.is_concrete(jvmti)) else { return false };
+    subclasses_declare_all(types, class, PREPARING)
 }
 
 /// Whether a class has this name, or extends or implements one that has.
@@ -419,10 +430,7 @@ fn no_method(
             format!("{nearest} has other parameters: `{class}.{name}` means all of its overloads")
         }
         Some(nearest) => format!("did you mean `{class}.{nearest}`?"),
-        None => {
-            names.truncate(MOST_NAMES);
-            format!("its methods are {}", names.join(", "))
-        }
+        None => format!("its methods are {}", first_names(&names)),
     };
     Refusal::new(
         ErrorCode::UnknownName,
@@ -434,9 +442,25 @@ fn no_method(
     .help(help)
 }
 
+/// As many as a line takes, and how many more there are.
+fn first_names(names: &[String]) -> String {
+    let shown = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MOST_NAMES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_that_is_cut_says_so() {
+        let names: Vec<String> = (0..22).map(|number| format!("m{number}")).collect();
+        assert!(first_names(&names).ends_with("m18, m19 and 2 more"), "{}", first_names(&names));
+        assert_eq!(first_names(&names[..2]), "m0, m1");
+    }
 
     fn parse(method: &str) -> Result<Asked, Refusal> {
         Asked::parse(&CalleesRequest { method: method.to_owned(), ..CalleesRequest::default() })

@@ -38,8 +38,8 @@ fn text(status: &Status) -> String {
             "{} of {} instrumented{}",
             counted(status.methods_instrumented, "method"),
             counted(status.classes_rewritten, "class"),
-            // What a reload takes away is not subtracted.
-            if status.generation > 1 { " at some time" } else { "" }
+            // What a reload, a claim or a diagnosis has taken away again is not subtracted.
+            if status.generation > 1 || status.retransforms.batches > 0 { " at some time" } else { "" }
         ),
         format!("{} records, {} lost; trace file: {file}", status.records, status.lost),
     ];

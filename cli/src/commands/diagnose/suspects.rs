@@ -4,7 +4,7 @@ use std::io::{Write, stderr, stdout};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use control::{Request, Suspect, SuspectList};
 use trace::report::{counted, duration};
 
@@ -59,7 +59,7 @@ fn watched(pid: u32, request: &Request, time: Duration) -> Result<SuspectList> {
     }
 }
 
-/// Waits until a method has slow calls; `None` if none has within this time.
+/// Waits until a method has slow calls; `None` if none has within this time. Fails as soon as it is known that no method records its calls.
 pub(crate) fn first(pid: u32, slower_than_us: Option<u64>, time: Duration) -> Result<Option<Suspect>> {
     let request = Request::Suspects { methods: None, slower_than_us };
     let begin = Instant::now();
@@ -73,6 +73,11 @@ pub(crate) fn first(pid: u32, slower_than_us: Option<u64>, time: Duration) -> Re
         }
         if begin.elapsed() >= time {
             return Ok(None);
+        }
+        if found.methods == 0 && begin.elapsed().as_secs() >= SECONDS {
+            bail!(
+                "no method has recorded a call within {SECONDS} s, so none can be suspected: name the method that is slow, or have methods record their calls by a rule or `instr probe`"
+            );
         }
         sleep(BETWEEN_LOOKS);
     }

@@ -104,7 +104,7 @@ class DiagnoseAcrossHostsIT {
             assertEquals("serving", both.orders().ask("serve"));
             Process client = Diagnosed.start(both.orders(), "shop.Orders.serveUrl", "--slower-than", "20ms", "--with", String.valueOf(both.stock().pid()));
             try {
-                // From then on the other JVM needs several slow requests, which are a tenth of a second apart, so that nothing ends before the client does.
+                // From then on the other JVM needs several slow requests, which are a quarter of a second apart, so that nothing ends before the client does.
                 Awaiting.await(() -> claims(both.stock()), claims -> claims.contains("baggage.instr = 'd"));
                 String ofOrders = claims(both.orders());
                 String ofStock = claims(both.stock());
