@@ -26,6 +26,7 @@ mod entry;
 mod ffi;
 mod files;
 mod health;
+mod hot_spots;
 #[cfg(test)]
 mod java_constants;
 mod jvm;
@@ -34,6 +35,7 @@ mod live_levels;
 mod log;
 mod monitor;
 mod probes;
+mod random;
 mod reconcile;
 mod recorder;
 mod sampler;

@@ -42,6 +42,7 @@ mod configured_contexts;
 mod diagnosis;
 mod ends_of_claims;
 mod handover;
+mod hot_spots;
 mod initial_state;
 mod loaded_inventory;
 mod monitor;
@@ -104,7 +105,9 @@ pub(crate) struct Session {
     pub(crate) dumps: Arc<DumpDesk>,
     samples: Arc<SampleQueue>,
     allocated: Arc<SampleQueue>,
-    allocations: OnceLock<AllocationSampler>,
+    allocations: RwLock<Option<AllocationSampler>>,
+    /// Held while somebody looks: one at a time.
+    looking_for_hot_spots: Mutex<()>,
     ended: RwLock<Option<Ended>>,
     vm: JavaVm,
     jvmti: Jvmti,
@@ -398,7 +401,9 @@ impl JvmEvents for Agent {
 
     fn object_allocated(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>, class: LoadedClass<'_>, size: u64) {
         let session = self.session();
-        if let Some(sampler) = session.as_ref().and_then(|session| session.allocations.get()) {
+        if let Some(session) = session
+            && let Some(sampler) = &*session.allocations.read()
+        {
             sampler.take(jvmti, jni, thread, class, size);
         }
     }
@@ -480,7 +485,8 @@ impl Session {
             dumps: Arc::default(),
             samples: Arc::default(),
             allocated: Arc::default(),
-            allocations: OnceLock::new(),
+            allocations: RwLock::default(),
+            looking_for_hot_spots: Mutex::default(),
             ended: RwLock::new(None),
             vm: agent.vm,
             jvmti: agent.jvmti,

@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    attach, callees, check, detach, diagnose, diff, dump, dump_trace, explain, export, level, methods, pause, pre,
+    attach, callees, check, detach, diagnose, diff, dump, dump_trace, explain, export, hot, level, methods, pause, pre,
     probe, ps, receive, reload, report, schema, send, status, stop, template, templates, transactions,
 };
 
@@ -55,6 +55,7 @@ enum Command {
     DumpTrace(dump_trace::Arguments),
     Explain(explain::Arguments),
     Export(export::Arguments),
+    Hot(hot::Arguments),
     Inventory(commands::inventory::Arguments),
     Level(level::Arguments),
     Methods(methods::Arguments),
@@ -104,6 +105,7 @@ fn main() -> ExitCode {
         Command::DumpTrace(arguments) => dump_trace::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Hot(arguments) => hot::run(&arguments),
         Command::Inventory(arguments) => commands::inventory::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
         Command::Methods(arguments) => methods::run(&arguments),

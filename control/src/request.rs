@@ -10,9 +10,9 @@ use serde_json::{Value as Json, json};
 
 use crate::message::{Described, Field, Types, object, words};
 use crate::{
-    CallTree, CallTreeDone, CallTreePart, Callees, Changed, ClaimList, Diagnosis, Dumped, Explained, Hello,
-    InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped, SuspectList,
-    Switched,
+    CallTree, CallTreeDone, CallTreePart, Callees, Changed, ClaimList, Diagnosis, Dumped, Explained, Hello, HotBy,
+    HotSpots, InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped,
+    SuspectList, Switched,
 };
 
 /// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
@@ -270,6 +270,22 @@ requests! {
         slower_than_us: Option<u64>,
     } = "suspects", answered by SuspectList;
 
+    /// Which methods are hot. The answer comes when they have been looked for long enough; one such request is carried out at a time. Changes no class.
+    Hot {
+        /// Hot by what; processor time unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<HotBy>,
+        /// For how long to look, in seconds; 10 unless stated, 240 at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seconds: Option<u64>,
+        /// Methods with this share, in percent, are hot; 5 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        percent: Option<u32>,
+        /// If none has that share, so many with the largest shares are listed; 5 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        top: Option<usize>,
+    } = "hot", answered by HotSpots;
+
     /// Who wants which probes.
     Claims = "claims", answered by ClaimList;
 
@@ -303,6 +319,7 @@ impl Request {
                 | Request::Callees { .. }
                 | Request::Diagnosis { .. }
                 | Request::Suspects { .. }
+                | Request::Hot { .. }
                 | Request::Pause
                 | Request::Resume
         )
@@ -311,7 +328,11 @@ impl Request {
     /// Whether its answer may take long.
     #[must_use]
     pub fn takes_long(&self) -> bool {
-        self.is_slow() || matches!(self, Request::Inventory { .. } | Request::Explain { .. } | Request::Callees { .. })
+        self.is_slow()
+            || matches!(
+                self,
+                Request::Inventory { .. } | Request::Explain { .. } | Request::Callees { .. } | Request::Hot { .. }
+            )
     }
 }
 

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use control::{
     CallTree, CallTreeDone, CallTreePart, Callees, CalleesRequest, Changed, ClaimLimits, ClaimList, DiagnoseRequest,
-    Diagnosis, Dumped, ErrorCode, Explained, Hello, InventoryClass, InventoryDone, InventoryPart, InventoryRequest,
-    LONGEST_REQUEST, MethodRow, MethodsDone, MethodsPart, PROTOCOL, ProbeRequest, Probed, Refusal, Reloaded, Removed,
-    Request, RequestId, RequestLine, Status, Stopped, SuspectList, Switched, WantedLevel, answer_line,
+    Diagnosis, Dumped, ErrorCode, Explained, Hello, HotRequest, HotSpots, InventoryClass, InventoryDone, InventoryPart,
+    InventoryRequest, LONGEST_REQUEST, MethodRow, MethodsDone, MethodsPart, PROTOCOL, ProbeRequest, Probed, Refusal,
+    Reloaded, Removed, Request, RequestId, RequestLine, Status, Stopped, SuspectList, Switched, TreeNode, WantedLevel,
+    answer_line,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -76,6 +77,9 @@ pub(crate) trait Controlled: Send + Sync {
 
     /// Which methods have slow calls.
     fn suspects(&self, methods: Option<&str>, slower_than_us: Option<u64>) -> Result<SuspectList, Refusal>;
+
+    /// Looks for hot methods, for as long as the request says.
+    fn hot(&self, request: &HotRequest) -> Result<HotSpots, Refusal>;
 
     /// Who wants which probes.
     fn claims(&self) -> ClaimList;
@@ -335,20 +339,25 @@ impl Service {
             Request::Suspects { methods, slower_than_us } => {
                 answer.give(controlled.suspects(methods.as_deref(), slower_than_us));
             }
+            Request::Hot { by, seconds, percent, top } => {
+                answer.give(controlled.hot(&HotRequest { by, seconds, percent, top }));
+            }
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),
             Request::Reload => answer.give(self.reload(&*controlled, connection)),
             Request::DumpTrace => answer.give(controlled.dump_trace()),
             Request::CallTree { stream: false } => answer.give(controlled.call_tree()),
             Request::CallTree { stream: true } => {
-                let in_parts =
-                    |CallTree { nodes, left_out, misplaced }| (nodes, CallTreeDone { done: true, left_out, misplaced });
-                answer.stream(controlled.call_tree().map(in_parts), |part| CallTreePart { part });
+                answer.stream(controlled.call_tree().map(tree_in_parts), |part| CallTreePart { part });
             }
             Request::Stop => answer.give(controlled.stop()),
         }
         Some(())
     }
+}
+
+fn tree_in_parts(CallTree { nodes, left_out, misplaced }: CallTree) -> (Vec<TreeNode>, CallTreeDone) {
+    (nodes, CallTreeDone { done: true, left_out, misplaced })
 }
 
 /// The lines that answer a request.

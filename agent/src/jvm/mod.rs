@@ -76,17 +76,15 @@ pub(crate) mod guard {
 }
 pub(crate) mod signal {
     //! Samples by signals.
-    pub(crate) use super::threads::sample_signal::{
-        has_signal, kernel_tick, monotonic_nanos, prepare, slot, switch_off, switch_on,
-    };
+    pub(crate) use super::threads::sample_signal::{has_signal, monotonic_nanos, prepare, slot, switch_off, switch_on};
 }
 pub(crate) use process::socket_peer::{effective_user, socket_peer};
-pub(crate) use process::vm_structs::{AllocationFields, VmStructs, perf_memory};
+pub(crate) use process::vm_structs::{AllocationFields, CodeRegion, CodeRegions, VmStructs, perf_memory};
 pub(crate) use runtime_classes::static_members::{
     StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class, with_static_thread,
 };
 pub(crate) use threads::thread_facts::{
     AllThreads, ThreadFacts, ThreadState, WalkedStack, ask_for_sampling, current_java_thread_id, is_virtual_thread,
-    java_thread_id, state_and_stack, thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids,
-    walk_stacks, walk_stacks_with_states,
+    java_thread_id, stacks_in_states, state_and_stack, thread_cpu_nanos, thread_facts, threads_by_environment,
+    threads_have_ids, walk_stacks, walk_stacks_with_states,
 };

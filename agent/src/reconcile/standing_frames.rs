@@ -9,7 +9,6 @@
 //! the loop is the JDK's: pools of threads call tasks in a loop, and a task that lasts is a worker. A loop of the application around another
 //! loop of the application is therefore not recognised; nor are virtual threads, which JVMTI does not list.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use classfile::instruction::Instructions;
@@ -20,6 +19,7 @@ use crate::jvm::{
     AllThreads, Jni, Jvmti, LoadedClass, MethodFacts, MethodId, ObjectRef, WalkedStack, Wish, ask_for,
     thread_cpu_nanos, thread_facts, walk_stacks_with_states,
 };
+use crate::random::Random;
 
 /// A frame that is on top in fewer of the samples loses nothing that can be felt.
 const LEAST_PART: f64 = 0.01;
@@ -162,11 +162,10 @@ fn sample(jvmti: Jvmti, threads: &[ObjectRef<'_>], (times, apart): (usize, Durat
     if threads.is_empty() {
         return samples;
     }
-    let random = RandomState::new();
-    for number in 0..times {
+    let mut random = Random::default();
+    for _ in 0..times {
         samples.iter_mut().zip(stacks(jvmti, threads, DEEPEST)).for_each(|(all, sample)| all.push(sample));
-        let part = f64::from(random.hash_one(number) as u32) / f64::from(u32::MAX);
-        std::thread::sleep(apart.mul_f64(0.5 + part));
+        std::thread::sleep(apart.mul_f64(0.5 + random.part()));
     }
     samples
 }

@@ -10,7 +10,6 @@ use settings::AllocationConfig;
 use super::method_names::MethodNames;
 use super::sample_queue::{QueuedItem, QueuedStack, SampleQueue};
 use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass, NanoClock, ObjectRef, Wish};
-use crate::log::message;
 
 /// So many threads are known to have been told; then all are told again. Virtual threads may come by the million.
 const MOST_TOLD: usize = 10_000;
@@ -33,7 +32,7 @@ struct State {
 }
 
 impl AllocationSampler {
-    /// Begins to take samples, which are given to the sampler that `listen` gets. What cannot be done is told; the application is
+    /// Begins to take samples, which are given to the sampler that `listen` gets. An error says why that cannot be done; the application is
     /// not affected.
     pub(crate) fn start(
         jvmti: Jvmti,
@@ -41,10 +40,9 @@ impl AllocationSampler {
         config: &AllocationConfig,
         queue: Arc<SampleQueue>,
         listen: impl FnOnce(AllocationSampler),
-    ) {
+    ) -> Result<(), String> {
         if !jvm::ask_for(jvmti, Wish::Allocations) {
-            message::say("no samples of allocations: this JVM does not give them, or to another agent already");
-            return;
+            return Err("this JVM does not give them, or to another agent already".to_owned());
         }
         let interval_bytes = config.interval_kb.saturating_mul(1024);
         queue.push(QueuedItem::AllocationInterval { at: clock.now() as u64, bytes: u64::from(interval_bytes) });
@@ -54,9 +52,7 @@ impl AllocationSampler {
         let started = jvmti
             .set_allocation_interval(interval_bytes)
             .and_then(|()| jvmti.set_event(Event::SampledObjectAlloc, true));
-        if let Err(error) = started {
-            message::say(&format!("no samples of allocations: {error}"));
-        }
+        started.map_err(|error| error.to_string())
     }
 
     /// Takes no more samples.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use control::CodeKind;
 use rustc_hash::FxHashSet;
 
 use super::cpu_shares::CpuShares;
 use super::method_names::MethodNames;
-use super::sample_queue::{QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
+use super::sample_queue::{QueuedItem, QueuedStack, SampleQueue};
 use super::{Engine, Surroundings, thread_timers};
-use crate::jvm::{Jni, JvmtiError, Sample, ThreadFacts, signal};
+use crate::jvm::{CodeRegion, CodeRegions, Jni, JvmtiError, Sample, ThreadFacts, VmStructs, signal};
 
 /// Pause between two visits to the buffer.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -42,6 +43,8 @@ pub(super) struct Collector {
     engine: Engine,
     interval: Duration,
     depth: usize,
+    /// Absent in JVMs that do not say where their code is.
+    code: Option<CodeRegions>,
     queue: Arc<SampleQueue>,
     methods: MethodNames,
     told_threads: FxHashSet<u64>,
@@ -61,6 +64,7 @@ impl Collector {
             engine,
             interval,
             depth,
+            code: VmStructs::find().and_then(CodeRegions::find),
             queue,
             methods: MethodNames::default(),
             told_threads: FxHashSet::default(),
@@ -125,8 +129,15 @@ impl Collector {
         match sample.stack {
             Ok(stack) => {
                 let names = (jvmti, jni);
-                let frames: Vec<_> = stack.iter().map(|frame| self.methods.frame(names, &self.queue, frame)).collect();
-                self.pass(who.facts.java_id, at, sample.ticks, frames, stack.truncated);
+                let frames = stack.iter().map(|frame| self.methods.frame(names, &self.queue, frame)).collect();
+                let code = self.code.filter(|_| sample.counter != 0).map(|code| kind(code.region(sample.counter)));
+                self.pass(
+                    who.facts.java_id,
+                    at,
+                    sample.ticks,
+                    code,
+                    QueuedStack { frames, truncated: stack.truncated },
+                );
             }
             Err(code) => self.fail(who.facts.java_id, at, u64::from(sample.ticks), reason(code)),
         }
@@ -159,7 +170,7 @@ impl Collector {
             let truncated = sample.frames.len() > self.depth;
             let frames = sample.frames.into_iter().take(self.depth);
             let frames = frames.map(|frame| self.methods.frame((jvmti, jni), &self.queue, frame)).collect();
-            self.pass(sample.thread.java_id, at, sample.ticks, frames, truncated);
+            self.pass(sample.thread.java_id, at, sample.ticks, None, QueuedStack { frames, truncated });
         }
         Ok(())
     }
@@ -174,11 +185,10 @@ impl Collector {
         }
     }
 
-    fn pass(&mut self, thread: u64, at: u64, ticks: u32, frames: Vec<QueuedFrame>, truncated: bool) {
+    fn pass(&mut self, thread: u64, at: u64, ticks: u32, code: Option<CodeKind>, stack: QueuedStack) {
         self.counts.samples += u64::from(ticks);
-        self.counts.truncated += if truncated { u64::from(ticks) } else { 0 };
-        let stack = QueuedStack { frames: frames.into(), truncated };
-        let item = QueuedItem::Stack { thread, at, ticks, stack };
+        self.counts.truncated += if stack.truncated { u64::from(ticks) } else { 0 };
+        let item = QueuedItem::Stack { thread, at, ticks, code, stack };
         if !self.queue.push(item) {
             *self.counts.failed.entry("queue full").or_default() += u64::from(ticks);
         }
@@ -189,6 +199,15 @@ impl Collector {
         *self.counts.failed.entry(reason).or_default() += ticks;
         let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
         self.queue.push(QueuedItem::Failed { thread, at, ticks, reason });
+    }
+}
+
+/// Stubs, which are few, count as compiled.
+fn kind(region: CodeRegion) -> CodeKind {
+    match region {
+        CodeRegion::Compiled => CodeKind::Jit,
+        CodeRegion::Interpreter => CodeKind::Interpreted,
+        CodeRegion::Library => CodeKind::Native,
     }
 }
 

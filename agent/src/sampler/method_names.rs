@@ -14,6 +14,8 @@ const MOST: usize = 100_000;
 pub(super) struct MethodNames {
     known: FxHashMap<MethodId, Known>,
     next: u32,
+    /// All methods have been told to so many who look at copies of the samples.
+    told_to: u32,
     unloaded: Option<u32>,
     unnamed: Option<u32>,
 }
@@ -32,6 +34,10 @@ impl MethodNames {
         queue: &SampleQueue,
         (method, offset): (Option<MethodId>, Option<u32>),
     ) -> QueuedFrame {
+        let looks = queue.looks();
+        if std::mem::replace(&mut self.told_to, looks) != looks {
+            *self = MethodNames { next: self.next, told_to: looks, ..MethodNames::default() };
+        }
         let stand_in = |number| QueuedFrame { method: number, line: 0, offset };
         let Some(id) = method else {
             let number = self.unnamed.unwrap_or_else(|| self.tell(queue, stand_in_facts("no id")));
@@ -57,9 +63,10 @@ impl MethodNames {
     }
 
     fn tell(&mut self, queue: &SampleQueue, facts: MethodFacts) -> u32 {
-        queue.push(QueuedItem::Method(facts));
+        let number = self.next;
+        queue.push(QueuedItem::Method { number, facts });
         self.next += 1;
-        self.next - 1
+        number
     }
 }
 

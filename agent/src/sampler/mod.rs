@@ -81,25 +81,25 @@ pub(crate) struct Sampler {
     thread: JoinHandle<SampleCounts>,
     stop: Arc<AtomicBool>,
     jvmti: Jvmti,
+    engine: Engine,
 }
 
 impl Sampler {
-    /// Begins to take samples if the configuration asks for them. What cannot be done is told; the application is not
-    /// affected. The class events must be on if the engine is [`Engine::Async`], which is why `listen` is called before.
+    /// Begins to take samples; an error says why that cannot be done, and the application is not affected. The class events must be on if the engine is
+    /// [`Engine::Async`], which is why `listen` is called before. Only one sampler can be at work.
     pub(crate) fn start(
         surroundings: Surroundings,
         jni: &Jni<'_>,
         config: &SamplerConfig,
         queue: Arc<SampleQueue>,
         listen: impl FnOnce(),
-    ) -> Option<Sampler> {
+    ) -> Result<Sampler, String> {
         let jvmti = surroundings.jvmti;
         if let Err(error) = ask_for_sampling(jvmti) {
             tracing::warn!(%error, "samples have no lines");
         }
         if !threads_have_ids(jni) {
-            message::say("no samples: this JVM's threads cannot be told apart");
-            return None;
+            return Err("this JVM's threads cannot be told apart".to_owned());
         }
         let interval = config.interval;
         let depth = config.depth as usize;
@@ -107,22 +107,23 @@ impl Sampler {
         queue.engine(surroundings.clock.now() as u64, engine, interval);
         if engine == Engine::Async {
             listen();
-            if let Err(error) = thread_timers::start(jvmti, jni, interval, depth) {
-                message::say(&format!("no samples: {error}"));
-                return None;
-            }
+            thread_timers::start(jvmti, jni, interval, depth).map_err(|error| error.to_string())?;
         }
         tracing::info!(engine = engine.name(), ?interval, depth, "samples are taken");
         let stop = Arc::new(AtomicBool::new(false));
         let collector = Collector::new(surroundings, engine, interval, depth, queue);
         match spawn(collector, surroundings.vm, Arc::clone(&stop)) {
-            Ok(thread) => Some(Sampler { thread, stop, jvmti }),
+            Ok(thread) => Ok(Sampler { thread, stop, jvmti, engine }),
             Err(error) => {
                 thread_timers::stop(jvmti);
-                message::say(&format!("no samples: no thread for the sampler: {error}"));
-                None
+                Err(format!("no thread for the sampler: {error}"))
             }
         }
+    }
+
+    /// What takes the samples.
+    pub(crate) fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// Ends sampling; what was taken is in the queue afterwards.
@@ -144,10 +145,10 @@ fn spawn(collector: Collector, vm: JavaVm, stop: Arc<AtomicBool>) -> std::io::Re
     })
 }
 
-/// The engine to use; `None` if the one that was asked for cannot be had.
-fn choose(wanted: SamplerEngine, surroundings: Surroundings) -> Option<Engine> {
+/// The engine to use; an error if the one that was asked for cannot be had.
+fn choose(wanted: SamplerEngine, surroundings: Surroundings) -> Result<Engine, String> {
     if wanted == SamplerEngine::Jvmti {
-        return Some(Engine::Jvmti);
+        return Ok(Engine::Jvmti);
     }
     let is_tested = surroundings.java_version <= LAST_TESTED || wanted == SamplerEngine::Async;
     let problem = if is_tested {
@@ -156,14 +157,11 @@ fn choose(wanted: SamplerEngine, surroundings: Surroundings) -> Option<Engine> {
         Some(format!("AsyncGetCallTrace is not tested on this JDK (newer than {LAST_TESTED})"))
     };
     match problem {
-        None => Some(Engine::Async),
+        None => Ok(Engine::Async),
         Some(problem) if wanted == SamplerEngine::Auto => {
             message::say(&format!("{problem}: samples are taken with JVMTI, at safepoints only"));
-            Some(Engine::Jvmti)
+            Ok(Engine::Jvmti)
         }
-        Some(problem) => {
-            message::say(&format!("no samples: {problem}; engine = \"jvmti\" in [sampler] does without"));
-            None
-        }
+        Some(problem) => Err(format!("{problem}; engine = \"jvmti\" in [sampler] does without")),
     }
 }

@@ -1,7 +1,9 @@
 //! The way from the sampler's thread to the drainer, who writes the trace file.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use control::CodeKind;
 use parking_lot::Mutex;
 
 use super::Engine;
@@ -22,7 +24,7 @@ pub(crate) struct QueuedFrame {
 }
 
 /// A stack, the innermost frame first.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct QueuedStack {
     pub(crate) frames: Box<[QueuedFrame]>,
     /// Whether outer frames are missing.
@@ -30,16 +32,16 @@ pub(crate) struct QueuedStack {
 }
 
 /// What the trace file is to hold. What an item refers to stands in an earlier one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum QueuedItem {
     /// Samples are taken.
     Engine { at: u64, engine: Engine, interval: Duration },
     /// A method that was seen for the first time; numbers count up from 0.
-    Method(MethodFacts),
+    Method { number: u32, facts: MethodFacts },
     /// A thread.
     Thread { id: u64, name: String, os_thread: u64, is_virtual: bool },
-    /// A sample.
-    Stack { thread: u64, at: u64, ticks: u32, stack: QueuedStack },
+    /// A sample; `code` is what the thread was executing, if that is known.
+    Stack { thread: u64, at: u64, ticks: u32, code: Option<CodeKind>, stack: QueuedStack },
     /// A sample without stack.
     Failed { thread: u64, at: u64, ticks: u32, reason: &'static str },
     /// Allocations are sampled: bytes between two samples of a thread.
@@ -54,19 +56,49 @@ pub(crate) enum QueuedItem {
 #[derive(Debug, Default)]
 pub(crate) struct SampleQueue {
     items: Mutex<Vec<QueuedItem>>,
+    /// The same items once more, while somebody else looks at samples.
+    copies: Mutex<Option<Vec<QueuedItem>>>,
+    /// How many have begun to look: each has to be told all methods.
+    looks: AtomicU32,
 }
 
 impl SampleQueue {
     /// Appends an item; false if too many wait already. Definitions always find a place.
     pub(crate) fn push(&self, item: QueuedItem) -> bool {
-        let mut items = self.items.lock();
         let is_sample =
             matches!(item, QueuedItem::Stack { .. } | QueuedItem::Failed { .. } | QueuedItem::Allocation { .. });
+        if let Some(copies) = &mut *self.copies.lock()
+            && (!is_sample || copies.len() < MOST)
+        {
+            copies.push(item.clone());
+        }
+        let mut items = self.items.lock();
         if is_sample && items.len() >= MOST {
             return false;
         }
         items.push(item);
         true
+    }
+
+    /// From now on all items can be taken twice; those of methods come again.
+    pub(crate) fn begin_copies(&self) {
+        *self.copies.lock() = Some(Vec::new());
+        self.looks.fetch_add(1, Ordering::Release);
+    }
+
+    /// Takes the items since the last time once more.
+    pub(crate) fn take_copies(&self) -> Vec<QueuedItem> {
+        self.copies.lock().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Nobody looks any more.
+    pub(crate) fn end_copies(&self) {
+        *self.copies.lock() = None;
+    }
+
+    /// How many have begun to look at copies.
+    pub(super) fn looks(&self) -> u32 {
+        self.looks.load(Ordering::Acquire)
     }
 
     pub(super) fn engine(&self, at: u64, engine: Engine, interval: Duration) {

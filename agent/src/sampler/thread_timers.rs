@@ -31,7 +31,6 @@ struct Timed {
 #[derive(Debug, Default)]
 struct Timers {
     interval: Duration,
-    kernel_tick: Duration,
     by_os_thread: FxHashMap<i32, Timed>,
     free: Vec<usize>,
     slots: usize,
@@ -61,7 +60,7 @@ pub(super) fn start(jvmti: Jvmti, jni: &Jni<'_>, interval: Duration, depth: usiz
     ACTIVE.store(true, Ordering::SeqCst);
     {
         let mut timers = timers().lock();
-        (timers.interval, timers.kernel_tick) = (interval, signal::kernel_tick());
+        timers.interval = interval;
         timers.hidden.clear();
     }
     let started = give_ids_and_timers(jvmti, jni, depth);
@@ -170,8 +169,7 @@ impl Timers {
         self.slots = self.slots.max(number + 1);
         self.registrations += 1;
         let registration = self.registrations;
-        let times = (first_tick(registration, self.interval, self.kernel_tick), self.interval);
-        if let Err(error) = slot.start(number, os_thread, jni, registration, times) {
+        if let Err(error) = slot.start(number, os_thread, jni, registration, self.interval) {
             tracing::debug!(%error, os_thread, "no timer for a thread");
             self.without_timer += 1;
             self.free.push(number);
@@ -214,20 +212,6 @@ impl Timers {
     }
 }
 
-/// Processor time until the first tick: a random part of an interval, so that threads that end before a whole one are seen as
-/// often as their time says. The kernel looks at the timer only at ticks of its own, the first of which comes at a random
-/// moment of the thread's time; with whole ticks each of them is as likely as the others to carry a sample.
-fn first_tick(registration: u64, interval: Duration, kernel_tick: Duration) -> Duration {
-    // SplitMix64, a well-known mixing function: neighbours get values that have nothing to do with each other.
-    let mut mixed = registration.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    let share = ((mixed ^ (mixed >> 31)) >> 40) as f64 / (1_u64 << 24) as f64;
-    let tick = kernel_tick.as_nanos().max(1);
-    let whole_ticks = interval.mul_f64(share).as_nanos() / tick * tick;
-    Duration::from_nanos(u64::try_from(whole_ticks).unwrap_or(u64::MAX).max(1))
-}
-
 /// Takes the timers of threads that are none of Java's away.
 pub(super) fn drop_foreign() {
     let mut timers = timers().lock();
@@ -268,38 +252,4 @@ pub(super) fn forget(ended: &[u64]) {
 /// Threads without timer since the last time.
 pub(super) fn take_without_timer() -> u64 {
     std::mem::take(&mut timers().lock().without_timer)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A thread with so much processor time that meets ticks of the kernel from a random moment on: how many samples?
-    fn samples(registration: u64, used: u64, phase: u64, interval: u64, tick: u64) -> u64 {
-        let nanos = Duration::from_nanos;
-        let first = first_tick(registration, nanos(interval), nanos(tick)).as_nanos() as u64;
-        let (mut next, mut samples) = (first, 0);
-        for at in (phase..=used).step_by(tick as usize) {
-            if at >= next {
-                // Timers keep their own rhythm; what was missed is in the overrun.
-                let missed = (at - next) / interval;
-                samples += 1 + missed;
-                next += (1 + missed) * interval;
-            }
-        }
-        samples
-    }
-
-    #[test]
-    fn threads_of_any_length_are_seen_as_often_as_their_time_says() {
-        let (interval, tick) = (10_000_000, 4_000_000);
-        for used in [100_000_u64, 1_000_000, 5_000_000, 9_000_000, 33_000_000] {
-            let threads = 200_000_u64;
-            let phase = |thread: u64| 1 + thread.wrapping_mul(2_654_435_761) % tick;
-            let seen: u64 = (1..=threads).map(|thread| samples(thread, used, phase(thread), interval, tick)).sum();
-            let expected = (threads * used / interval) as f64;
-            let ratio = seen as f64 / expected;
-            assert!((0.9..1.1).contains(&ratio), "{used} ns: {seen} samples, not {expected}");
-        }
-    }
 }

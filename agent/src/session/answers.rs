@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use control::{
     Analysis, BaggageAllowed, CallTree, Callees, CalleesRequest, Changed, ClaimList, DiagnoseRequest, Diagnosis,
-    Dumped, ErrorCode, Explained, InventoryClass, InventoryDone, InventoryRequest, MethodRow, MethodsDone,
-    ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped, SuspectList, Switched, WantedLevel,
+    Dumped, ErrorCode, Explained, HotRequest, HotSpots, InventoryClass, InventoryDone, InventoryRequest, MethodRow,
+    MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped, SuspectList, Switched, WantedLevel,
 };
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::Figures;
@@ -203,6 +203,11 @@ impl Controlled for Session {
     fn suspects(&self, methods: Option<&str>, slower_than_us: Option<u64>) -> Result<SuspectList, Refusal> {
         self.check_that_probes_record()?;
         self.suspects_of(methods, slower_than_us)
+    }
+
+    fn hot(&self, request: &HotRequest) -> Result<HotSpots, Refusal> {
+        self.check_that_probes_record()?;
+        self.hot_spots_of(request)
     }
 
     fn claims(&self) -> ClaimList {

@@ -147,15 +147,20 @@ impl Session {
         let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.instrumentation.java_version);
         let surroundings = Surroundings { vm, jvmti, clock, java_version };
         let listen = || self.instrumentation.late.keep_listening(jvmti);
-        self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
+        match Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen) {
+            Ok(sampler) => self.running.lock().sampler = Some(sampler),
+            Err(problem) => message::say(&format!("no samples: {problem}")),
+        }
     }
 
     /// Takes samples of allocations if the configuration asks for them.
     pub(super) fn start_allocation_samples(&self) {
         let Some(config) = &self.instrumentation.config.allocation else { return };
         let Some(clock) = self.running.lock().clock else { return };
-        let listen = |sampler| drop(self.allocations.set(sampler));
-        AllocationSampler::start(self.jvmti, clock, config, Arc::clone(&self.allocated), listen);
+        let listen = |sampler| *self.allocations.write() = Some(sampler);
+        if let Err(problem) = AllocationSampler::start(self.jvmti, clock, config, Arc::clone(&self.allocated), listen) {
+            message::say(&format!("no samples of allocations: {problem}"));
+        }
     }
 
     /// Looks at the heap if that may stop the probes, or if somebody wants figures of it.
@@ -428,7 +433,9 @@ impl Session {
 
     /// Stops the threads of the recording, completes the trace file.
     fn end_threads(&self, reason: &str) -> Ended {
-        if self.allocations.get().is_some() {
+        // It ends soon, as the session is leaving.
+        drop(self.looking_for_hot_spots.lock());
+        if self.allocations.read().is_some() {
             AllocationSampler::stop(self.jvmti);
         }
         // Before the drainer, which writes their results.

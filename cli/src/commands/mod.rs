@@ -10,6 +10,7 @@ pub(crate) mod dump;
 pub(crate) mod dump_trace;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod hot;
 pub(crate) mod inventory;
 pub(crate) mod level;
 pub(crate) mod methods;

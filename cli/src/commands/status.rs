@@ -35,11 +35,10 @@ fn text(status: &Status) -> String {
     let mut lines = vec![
         format!("process {}, instr {}", status.pid, status.agent_version),
         format!(
-            "{} of {} instrumented{}",
+            // What a reload, a claim or a diagnosis has taken away again is not subtracted.
+            "{} of {} instrumented so far",
             counted(status.methods_instrumented, "method"),
             counted(status.classes_rewritten, "class"),
-            // What a reload, a claim or a diagnosis has taken away again is not subtracted.
-            if status.generation > 1 || status.retransforms.batches > 0 { " at some time" } else { "" }
         ),
         format!("{} records, {} lost; trace file: {file}", status.records, status.lost),
     ];
@@ -161,7 +160,7 @@ mod tests {
             "dumps": [{"file": "t-1.jfr", "bytes": 1_500_000, "seconds": 10.0, "reason": "asked for by a user"}],
         });
         let expected = "process 7, instr 0.1.0\n\
-            40 methods of 3 classes instrumented\n\
+            40 methods of 3 classes instrumented so far\n\
             1000 records, 1 lost; trace file: /tmp/t.jfr (2.5 MB)\n\
             the trace file is full\n\
             the recording has ended: the trace file is full\n\

@@ -15,7 +15,7 @@ declare_table! {
     pub struct SamplerConfig = "sampler" {
         /// Whether samples are taken; without this table none are.
         enabled: bool = key("enabled", Boolean, true),
-        /// Processor time of a thread between two of its samples.
+        /// Processor time of a thread between two of its samples on the average: half of it to one and a half, at random (engine `async`).
         interval: Duration = key("interval", time(INTERVALS), Duration::from_millis(10)),
         /// What takes the samples.
         engine: SamplerEngine = key("engine", word::<SamplerEngine>(), SamplerEngine::Auto),

@@ -107,6 +107,57 @@ impl AllocationFields {
     }
 }
 
+/// Where HotSpot keeps code that it has made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CodeRegions {
+    /// The code cache: compiled methods, the interpreter, stubs. First address, and the one behind the last.
+    cache: (u64, u64),
+    /// The interpreter, in the code cache.
+    interpreter: (u64, u64),
+}
+
+/// What an address belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CodeRegion {
+    /// Compiled methods and stubs.
+    Compiled,
+    /// The interpreter.
+    Interpreter,
+    /// Libraries, such as the JVM's own.
+    Library,
+}
+
+impl CodeRegions {
+    /// Finds the regions.
+    pub(crate) fn find(structs: VmStructs) -> Option<CodeRegions> {
+        let word = |type_name: &CStr, field: &CStr| structs.static_word(type_name, field).map(|word| word as u64);
+        let cache = (word(c"CodeCache", c"_low_bound")?, word(c"CodeCache", c"_high_bound")?);
+        let queue = structs.static_word(c"AbstractInterpreter", c"_code").filter(|queue| *queue != 0)? as *const u8;
+        let [buffer, limit] =
+            [c"_stub_buffer", c"_buffer_limit"].map(|field| structs.field_offset(c"StubQueue", field));
+        let (buffer, limit) = (buffer?, limit?);
+        // SAFETY: the queue of the interpreter's code lives as long as the process and does not change; the fields are where the JVM says.
+        let (begin, length) = unsafe {
+            (queue.add(buffer).cast::<u64>().read_unaligned(), queue.add(limit).cast::<i32>().read_unaligned())
+        };
+        let end = begin.checked_add(u64::try_from(length).ok()?)?;
+        let regions = CodeRegions { cache, interpreter: (begin, end) };
+        (cache.0 <= begin && begin < end && end <= cache.1).then_some(regions)
+    }
+
+    /// What this address belongs to.
+    pub(crate) fn region(self, address: u64) -> CodeRegion {
+        let is_in = |(begin, end): (u64, u64)| (begin..end).contains(&address);
+        if is_in(self.interpreter) {
+            CodeRegion::Interpreter
+        } else if is_in(self.cache) {
+            CodeRegion::Compiled
+        } else {
+            CodeRegion::Library
+        }
+    }
+}
+
 /// A copy of the memory in which HotSpot keeps its performance counters (what `jstat` reads); `None` with `-XX:-UsePerfData`.
 pub(crate) fn perf_memory(structs: VmStructs) -> Option<Vec<u8>> {
     let start = structs.static_word(c"PerfMemory", c"_start")?;

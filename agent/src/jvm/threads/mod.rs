@@ -2,5 +2,6 @@
 
 pub(super) mod own_stack;
 pub(super) mod sample_buffer;
+mod sample_moments;
 pub(super) mod sample_signal;
 pub(super) mod thread_facts;

@@ -32,6 +32,7 @@ struct Head {
     outcome: AtomicI32,
     thread: AtomicU64,
     nanos: AtomicU64,
+    counter: AtomicU64,
 }
 
 /// All records.
@@ -49,6 +50,15 @@ pub(crate) struct SampleBuffer {
 // reader while it is READY; the state changes hands with release and acquire.
 unsafe impl Sync for SampleBuffer {}
 
+/// Where and when a handler takes a sample; fields as in [`Sample`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) thread: u64,
+    pub(super) nanos: u64,
+    pub(super) ticks: u32,
+    pub(super) counter: u64,
+}
+
 /// What a handler has seen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample<'a> {
@@ -58,6 +68,8 @@ pub(crate) struct Sample<'a> {
     pub(crate) nanos: u64,
     /// Intervals of processor time that the sample represents.
     pub(crate) ticks: u32,
+    /// Address of the instruction that the thread was about to execute; 0 if unknown.
+    pub(crate) counter: u64,
     /// The stack, or the code of AsyncGetCallTrace for having none.
     pub(crate) stack: Result<SampledFrames<'a>, i32>,
 }
@@ -99,7 +111,8 @@ impl SampleBuffer {
 
     /// Called by the signal handler: `walk` gets the place for the frames and their number, and says how many it wrote or
     /// why it could not. Allocates nothing, waits for nothing.
-    pub(super) fn record(&self, thread: u64, nanos: u64, ticks: u32, walk: impl FnOnce(*mut RawFrame, i32) -> i32) {
+    pub(super) fn record(&self, moment: Moment, walk: impl FnOnce(*mut RawFrame, i32) -> i32) {
+        let Moment { thread, nanos, ticks, counter } = moment;
         let Some(index) = self.claim() else {
             self.lost_ticks.fetch_add(u64::from(ticks), Ordering::Relaxed);
             return;
@@ -109,6 +122,7 @@ impl SampleBuffer {
         let outcome = walk(frames.get(), i32::try_from(width).unwrap_or(0));
         head.thread.store(thread, Ordering::Relaxed);
         head.nanos.store(nanos, Ordering::Relaxed);
+        head.counter.store(counter, Ordering::Relaxed);
         head.ticks.store(ticks, Ordering::Relaxed);
         head.outcome.store(outcome, Ordering::Relaxed);
         head.state.store(READY, Ordering::Release);
@@ -141,6 +155,7 @@ impl SampleBuffer {
                 thread: head.thread.load(Ordering::Relaxed),
                 nanos: head.nanos.load(Ordering::Relaxed),
                 ticks: head.ticks.load(Ordering::Relaxed),
+                counter: head.counter.load(Ordering::Relaxed),
                 stack,
             });
             head.state.store(FREE, Ordering::Release);
@@ -157,6 +172,10 @@ impl SampleBuffer {
 mod tests {
     use super::*;
 
+    fn moment(thread: u64, nanos: u64, ticks: u32) -> Moment {
+        Moment { thread, nanos, ticks, counter: 0 }
+    }
+
     fn fill(frames: *mut RawFrame, count: usize) {
         for index in 0..count {
             let frame = RawFrame { position: index as i32 - 1, method: (8 + index) as *mut c_void };
@@ -168,13 +187,13 @@ mod tests {
     #[test]
     fn what_was_recorded_comes_out_once() {
         let buffer = SampleBuffer::new(4, 2);
-        buffer.record(7, 100, 1, |frames, room| {
+        buffer.record(moment(7, 100, 1), |frames, room| {
             assert_eq!(room, 3, "one more than the depth");
             fill(frames, 2);
             2
         });
-        buffer.record(8, 200, 3, |_, _| -5);
-        buffer.record(9, 300, 1, |frames, _| {
+        buffer.record(moment(8, 200, 3), |_, _| -5);
+        buffer.record(moment(9, 300, 1), |frames, _| {
             fill(frames, 3);
             3
         });
@@ -193,7 +212,7 @@ mod tests {
     fn without_room_ticks_are_counted() {
         let buffer = SampleBuffer::new(2, 1);
         for _ in 0..5 {
-            buffer.record(1, 1, 2, |_, _| 0);
+            buffer.record(moment(1, 1, 2), |_, _| 0);
         }
         assert_eq!((buffer.take_lost_ticks(), buffer.take_lost_ticks()), (6, 0));
         let mut taken = 0;
@@ -209,7 +228,7 @@ mod tests {
                 .map(|thread| {
                     scope.spawn({
                         let buffer = &buffer;
-                        move || (0..20_000).for_each(|n| buffer.record(thread, n, 1, |_, _| -3))
+                        move || (0..20_000).for_each(|n| buffer.record(moment(thread, n, 1), |_, _| -3))
                     })
                 })
                 .collect();

@@ -1,4 +1,4 @@
-//! Timers of processor time, one a thread, whose signal takes a sample of the very moment with the JVM's AsyncGetCallTrace.
+//! Timers of processor time, one a thread, whose signal takes a sample of the very moment with the JVM's AsyncGetCallTrace, and sets the timer for the next one.
 //!
 //! What runs in the handler must be safe at any instruction of any thread: it allocates nothing, takes no lock, touches
 //! no thread-local storage of ours and leaves `errno` alone. The handler stays installed when sampling has stopped: a signal
@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use jvmti_bindings::sys::jni;
 
-use super::sample_buffer::{RawFrame, SampleBuffer};
+use super::sample_buffer::{Moment, RawFrame, SampleBuffer};
+use super::sample_moments::SampleMoments;
 use crate::jvm::java_vm::JavaVm;
 use crate::jvm::jni::Jni;
 
@@ -47,6 +48,9 @@ struct TimerSignal {
     value: usize,
 }
 
+/// Most intervals that one sample stands for: a thread that could not be interrupted for so long is an accident.
+const MOST_TICKS: u32 = 10_000;
+
 static WALK: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static VM: AtomicPtr<jni::JavaVM> = AtomicPtr::new(null_mut());
 /// Null while no samples are taken.
@@ -62,6 +66,9 @@ pub(crate) struct ThreadSlot {
     /// JNI environment of the thread, 0 if it is not known yet, [`NOT_JAVA`] if there is none.
     env: AtomicUsize,
     registration: AtomicU64,
+    /// Processor time of the thread when the timer was started, in nanoseconds.
+    begin: AtomicU64,
+    moments: SampleMoments,
 }
 
 /// Why samples cannot be taken this way.
@@ -180,45 +187,68 @@ impl ThreadSlot {
             timer: AtomicI64::new(NO_TIMER),
             env: AtomicUsize::new(0),
             registration: AtomicU64::new(0),
+            begin: AtomicU64::new(0),
+            moments: SampleMoments::none(),
         }
     }
 
     /// Starts the timer of a thread; `jni` if it is the current one, otherwise the thread finds out by itself. `number` is
-    /// that of the slot, the first tick is after `first`.
+    /// that of the slot.
     pub(crate) fn start(
         &self,
         number: usize,
         os_thread: i32,
         jni: Option<&Jni<'_>>,
         registration: u64,
-        (first, interval): (Duration, Duration),
+        interval: Duration,
     ) -> io::Result<()> {
         self.env.store(jni.map_or(0, |jni| jni.raw() as usize), Ordering::Relaxed);
         self.registration.store(registration, Ordering::Relaxed);
         self.os_thread.store(os_thread, Ordering::Release);
         let mut timer: libc::timer_t = null_mut();
-        // SAFETY: all-zero is a valid sigevent; every field that the kernel reads for SIGEV_THREAD_ID is set. The clock
-        // is the kernel's number for the processor time of that thread (CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED).
+        // SAFETY: all-zero is a valid sigevent; every field that the kernel reads for SIGEV_THREAD_ID is set.
         let created = unsafe {
             let mut event: libc::sigevent = MaybeUninit::zeroed().assume_init();
             event.sigev_notify = libc::SIGEV_THREAD_ID;
             event.sigev_signo = libc::SIGPROF;
             event.sigev_value = libc::sigval { sival_ptr: (OURS << 32 | number) as *mut c_void };
             event.sigev_notify_thread_id = os_thread;
-            libc::timer_create(!os_thread << 3 | 6, &mut event, &mut timer)
+            libc::timer_create(clock_of(os_thread), &mut event, &mut timer)
         };
         if created != 0 {
             return Err(io::Error::last_os_error());
         }
+        self.begin.store(nanos_of(clock_of(os_thread)), Ordering::Relaxed);
+        let first = self.moments.begin(registration, interval, kernel_tick());
         self.timer.store(timer as i64, Ordering::Release);
-        let times = libc::itimerspec { it_interval: timespec(interval), it_value: timespec(first) };
-        // SAFETY: a timer that was just made; the structure lives through the call.
-        if unsafe { libc::timer_settime(timer, 0, &times, null_mut()) } != 0 {
+        if !self.set(first) {
             let error = io::Error::last_os_error();
             self.stop();
             return Err(error);
         }
         Ok(())
+    }
+
+    /// Has the timer send its signal when the thread has used so much processor time since the start. May be called in signal handlers.
+    fn set(&self, used: Duration) -> bool {
+        let timer = self.timer.load(Ordering::Acquire);
+        if timer == NO_TIMER {
+            return false;
+        }
+        let at = Duration::from_nanos(self.begin.load(Ordering::Relaxed)).saturating_add(used);
+        let times = libc::itimerspec { it_interval: timespec(Duration::ZERO), it_value: timespec(at) };
+        // SAFETY: a timer that `start` has made; if another thread deletes it meanwhile, its number is not given again for two billion timers, and the
+        // call fails. The structure lives through the call.
+        unsafe { libc::timer_settime(timer as libc::timer_t, libc::TIMER_ABSTIME, &times, null_mut()) == 0 }
+    }
+
+    /// Sets the timer for the next sample; returns how many moments for samples have passed. Called by the handler on the slot's thread.
+    fn next(&self) -> u32 {
+        let now = nanos_of(libc::CLOCK_THREAD_CPUTIME_ID);
+        let used = Duration::from_nanos(now.saturating_sub(self.begin.load(Ordering::Relaxed)));
+        let (passed, next) = self.moments.next(used, MOST_TICKS);
+        self.set(next);
+        passed
     }
 
     /// Ends the timer. Called by its thread, no signal of it is delivered later; else one may be, and is ignored.
@@ -261,13 +291,26 @@ impl ThreadSlot {
     }
 }
 
+/// The kernel's number for the processor time of a thread (CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED).
+fn clock_of(os_thread: i32) -> libc::clockid_t {
+    !os_thread << 3 | 6
+}
+
+/// The time on a clock in nanoseconds; 0 if the thread has ended. May be called in signal handlers.
+fn nanos_of(clock: libc::clockid_t) -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: out-parameter on our stack.
+    unsafe { libc::clock_gettime(clock, &mut now) };
+    (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
+}
+
 fn timespec(time: Duration) -> libc::timespec {
     let seconds = libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX);
     libc::timespec { tv_sec: seconds, tv_nsec: time.subsec_nanos().into() }
 }
 
 /// How often the kernel looks at timers of processor time: at each of its own ticks.
-pub(crate) fn kernel_tick() -> Duration {
+fn kernel_tick() -> Duration {
     let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: out-parameter on our stack.
     unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut tick) };
@@ -277,10 +320,7 @@ pub(crate) fn kernel_tick() -> Duration {
 
 /// Time on the clock that samples carry, in nanoseconds.
 pub(crate) fn monotonic_nanos() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: out-parameter on our stack; allowed in signal handlers.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
+    nanos_of(libc::CLOCK_MONOTONIC)
 }
 
 unsafe extern "C" fn on_signal(_number: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
@@ -298,18 +338,34 @@ unsafe extern "C" fn on_signal(_number: c_int, info: *mut libc::siginfo_t, conte
         && signal.value >> 32 == OURS
         && let Some(slot) = known_slot(signal.value & 0xffff_ffff)
     {
-        let ticks = u32::try_from(signal.overrun).unwrap_or(0).saturating_add(1);
-        take_sample(buffer, slot, ticks, context);
+        take_sample(buffer, slot, context);
     }
     IN_HANDLER.fetch_sub(1, Ordering::SeqCst);
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
 }
 
-fn take_sample(buffer: &SampleBuffer, slot: &ThreadSlot, ticks: u32, context: *mut c_void) {
+/// Address of the instruction that was about to be executed; 0 on processors whose registers are not known here.
+fn program_counter(context: *mut c_void) -> u64 {
+    // SAFETY: the kernel passes a handler the context of its thread, or null.
+    let Some(context) = (unsafe { context.cast::<libc::ucontext_t>().as_ref() }) else { return 0 };
+    #[cfg(target_arch = "x86_64")]
+    let counter = context.uc_mcontext.gregs.get(libc::REG_RIP as usize).map_or(0, |counter| *counter as u64);
+    #[cfg(target_arch = "aarch64")]
+    let counter = context.uc_mcontext.pc;
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let counter = 0;
+    counter
+}
+
+fn take_sample(buffer: &SampleBuffer, slot: &ThreadSlot, context: *mut c_void) {
     // A late signal of a timer that was deleted, while the slot serves another thread already.
     // SAFETY: gettid has no preconditions and may be called in signal handlers.
     if slot.os_thread.load(Ordering::Acquire) != unsafe { libc::gettid() } {
+        return;
+    }
+    let ticks = slot.next();
+    if ticks == 0 {
         return;
     }
     let Some(env) = slot.find_environment() else { return };
@@ -320,7 +376,8 @@ fn take_sample(buffer: &SampleBuffer, slot: &ThreadSlot, ticks: u32, context: *m
     // SAFETY: the address of AsyncGetCallTrace in libjvm, whose signature this is since JDK 1.4.
     let walk: AsyncGetCallTrace = unsafe { std::mem::transmute(walk) };
     let thread = slot.registration.load(Ordering::Relaxed);
-    buffer.record(thread, monotonic_nanos(), ticks, |frames, room| {
+    let moment = Moment { thread, nanos: monotonic_nanos(), ticks, counter: program_counter(context) };
+    buffer.record(moment, |frames, room| {
         let mut trace = RawTrace { env, outcome: 0, frames };
         // SAFETY: called in a signal handler of the thread whose environment it gets, with the context of that signal and room
         // for as many frames as it is given; it is made for this.

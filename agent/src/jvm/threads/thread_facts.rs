@@ -240,7 +240,8 @@ pub(crate) fn state_and_stack(
     Ok(found.unwrap_or((ThreadState::Waiting, Vec::new())))
 }
 
-fn stacks_in_states(
+/// The states of threads and their stacks, in their order; each has at most `depth` frames.
+pub(crate) fn stacks_in_states(
     jvmti: Jvmti,
     threads: &[ObjectRef<'_>],
     depth: usize,

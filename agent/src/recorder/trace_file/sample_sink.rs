@@ -40,11 +40,11 @@ impl SampleSink {
     pub(super) fn write(&mut self, recording: &mut Recording, item: QueuedItem) {
         match item {
             QueuedItem::Engine { at, engine, interval } => write_engine(recording, at, engine, interval),
-            QueuedItem::Method(facts) => self.define(recording, &facts),
+            QueuedItem::Method { facts, .. } => self.define(recording, &facts),
             QueuedItem::Thread { id, name, os_thread, is_virtual } => {
                 recording.define_thread(id, &name, os_thread, is_virtual);
             }
-            QueuedItem::Stack { thread, at, ticks, stack } => {
+            QueuedItem::Stack { thread, at, ticks, stack, .. } => {
                 recording.set_thread(thread);
                 let frames: Vec<_> = stack.frames.iter().filter_map(|frame| self.frame(*frame)).collect();
                 (0..ticks.min(MOST_TICKS)).for_each(|_| recording.sample(at, &frames, stack.truncated));

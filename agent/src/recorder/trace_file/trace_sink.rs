@@ -278,7 +278,7 @@ impl TraceSink {
         let samples = samples.into_iter().map(|item| (false, item));
         for (is_allocation, item) in samples.chain(allocations.into_iter().map(|item| (true, item))) {
             // Methods go by numbers, so none may be left out.
-            if !self.has_room(ticks_of(&item)) && !matches!(item, QueuedItem::Method(_) | QueuedItem::Note { .. }) {
+            if !self.has_room(ticks_of(&item)) && !matches!(item, QueuedItem::Method { .. } | QueuedItem::Note { .. }) {
                 continue;
             }
             if let Some(recording) = &mut self.recording {

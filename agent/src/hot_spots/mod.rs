@@ -1,0 +1,51 @@
+//! What is hot: samples, or calls, are counted by method for a while, when somebody asks (docs/hot-spots.md). No class is changed, and a trace file gets the
+//! same samples as without.
+//!
+//! A [`Detector`] says what it has seen since it was last asked; the [`Tally`] counts that by method and makes shares of it.
+
+mod queued_samples;
+mod recorded_calls;
+mod tally;
+mod thread_samples;
+
+use std::time::{Duration, Instant};
+
+pub(crate) use queued_samples::QueuedSamples;
+pub(crate) use recorded_calls::RecordedCalls;
+pub(crate) use tally::{Listed, Tally};
+pub(crate) use thread_samples::{States, ThreadSamples};
+
+use crate::jvm::Jni;
+
+/// Sees what is hot.
+pub(crate) trait Detector {
+    /// Adds what it has seen since the last time.
+    fn look(&mut self, jni: &Jni<'_>, tally: &mut Tally);
+
+    /// How long to wait before it looks again.
+    fn pause(&mut self) -> Duration;
+
+    /// What takes the samples, for programs, and in which respect they are not what one might think, for people.
+    fn source(&self) -> (&'static str, Option<&'static str>);
+
+    /// Whether shares can be off by more than chance: then they have no margins.
+    fn is_biased(&self) -> bool {
+        false
+    }
+}
+
+/// Has a detector look until the time is over, or as long as it `goes_on`. Returns how long that was.
+pub(crate) fn watch(
+    detector: &mut dyn Detector,
+    jni: &Jni<'_>,
+    tally: &mut Tally,
+    (time, goes_on): (Duration, &dyn Fn() -> bool),
+) -> Duration {
+    let begin = Instant::now();
+    while begin.elapsed() < time && goes_on() {
+        detector.look(jni, tally);
+        std::thread::sleep(detector.pause().min(time.saturating_sub(begin.elapsed())));
+    }
+    detector.look(jni, tally);
+    begin.elapsed()
+}

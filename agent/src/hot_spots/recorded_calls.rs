@@ -1,0 +1,66 @@
+//! Hot by calls: those that probes have recorded meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use instrument_core::internal_name::{package_of, to_source};
+use parking_lot::Mutex;
+use records::probe_registry::ProbeRegistry;
+use rustc_hash::FxHashMap;
+
+use super::Detector;
+use super::tally::{CountedMethod, Seen, Tally};
+use crate::call_sites::method_text;
+use crate::jvm::Jni;
+use crate::probes::hottest::recorded_calls;
+use crate::recorder::CallRates;
+
+/// Counts are kept anyway: they are looked at only so often that the end is noticed soon.
+const PAUSE: Duration = Duration::from_millis(200);
+const BIAS: &str = "only methods with probes; at level watch, calls are seen now and then";
+
+/// Compares the counts of all probes.
+pub(crate) struct RecordedCalls {
+    probes: &'static ProbeRegistry,
+    rates: Arc<Mutex<CallRates>>,
+    /// By the number of the probe.
+    before: FxHashMap<u32, u64>,
+}
+
+impl RecordedCalls {
+    /// Calls from now on.
+    pub(crate) fn new(probes: &'static ProbeRegistry, rates: Arc<Mutex<CallRates>>) -> RecordedCalls {
+        let before = recorded_calls(probes, &rates);
+        RecordedCalls { probes, rates, before }
+    }
+}
+
+impl Detector for RecordedCalls {
+    fn look(&mut self, _: &Jni<'_>, tally: &mut Tally) {
+        let now = recorded_calls(self.probes, &self.rates);
+        let since = |(number, calls): (&u32, &u64)| {
+            let new = calls.saturating_sub(self.before.get(number).copied().unwrap_or(0));
+            (new > 0).then_some((*number, new))
+        };
+        let called: Vec<(u32, u64)> = now.iter().filter_map(since).collect();
+        let known = self.probes.known(called.iter().map(|(number, _)| *number));
+        for (known, (_, calls)) in known.iter().zip(called) {
+            let Some(known) = known else { continue };
+            let (class, name, descriptor) = known.method();
+            let method = CountedMethod {
+                text: method_text(class, name, descriptor).into(),
+                package: to_source(package_of(class)).into(),
+            };
+            tally.add(&method, Seen { weight: calls as f64, samples: calls, kind: None, waits: false });
+        }
+        self.before = now;
+    }
+
+    fn pause(&mut self) -> Duration {
+        PAUSE
+    }
+
+    fn source(&self) -> (&'static str, Option<&'static str>) {
+        ("records", Some(BIAS))
+    }
+}

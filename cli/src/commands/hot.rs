@@ -1,0 +1,176 @@
+//! `instr hot`: which methods use most of the processor, the time, the memory.
+
+use std::io::{Write, stdout};
+
+use anyhow::Result;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use control::{HotBy, HotSpot, HotSpots, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
+use instrument_core::words::Words;
+use trace::report::counted;
+
+use crate::running_agent::{ask, ask_text};
+
+/// Show which methods are hot: those that use most processor time, time or memory themselves, without the methods that they call. Changes no class.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Process id of the JVM.
+    pid: u32,
+    /// Hot by what.
+    #[arg(long, default_value = "cpu", value_parser = PossibleValuesParser::new(words()).try_map(|text| word(&text)))]
+    by: HotBy,
+    /// For how long to look.
+    #[arg(long, value_name = "N", default_value_t = USUAL_HOT_SECONDS, value_parser = clap::value_parser!(u64).range(1..=LONGEST_HOT_SECONDS))]
+    seconds: u64,
+    /// Methods with this share are listed.
+    #[arg(long, value_name = "PERCENT", default_value_t = control::HOT_PERCENT, value_parser = clap::value_parser!(u32).range(0..=100))]
+    share: u32,
+    /// If none has that share, so many are listed.
+    #[arg(long, value_name = "N", default_value_t = control::HOT_TOP)]
+    top: usize,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn words() -> impl IntoIterator<Item = PossibleValue> {
+    HotBy::WORDS.iter().map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()))
+}
+
+fn word(text: &str) -> Result<HotBy, String> {
+    let found = HotBy::WORDS.iter().find(|(_, word, _)| *word == text);
+    found.map(|(by, _, _)| *by).ok_or_else(|| format!("`{text}` is none of them"))
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let request = Request::Hot {
+        by: Some(arguments.by),
+        seconds: Some(arguments.seconds),
+        percent: Some(arguments.share),
+        top: Some(arguments.top),
+    };
+    eprintln!("looking for {} s", arguments.seconds);
+    let text = if arguments.json {
+        ask_text(arguments.pid, &request)?.trim().to_owned() + "\n"
+    } else {
+        listed(&ask(arguments.pid, &request)?, arguments.share)
+    };
+    stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn listed(found: &HotSpots, share: u32) -> String {
+    let mut text = format!("hot by {}: {} in {:.1} s ({})\n", what(found.by), seen(found), found.seconds, found.source);
+    let is_below = found.hot.first().is_some_and(|first| first.share * 100.0 < f64::from(share));
+    if is_below {
+        text += &format!("no method has {share} %; those with the largest shares:\n");
+    }
+    if !found.hot.is_empty() {
+        text += "   share          kind         method\n";
+    }
+    found.hot.iter().for_each(|spot| text += &line(spot));
+    let packages = found.packages.iter().filter(|package| package.share >= 0.01).take(5);
+    let packages: Vec<String> = packages.map(|of| format!("{} {}", name(&of.package), percent(of.share))).collect();
+    if !packages.is_empty() {
+        text += &format!("packages: {}\n", packages.join(", "));
+    }
+    for without in found.without_method.iter().filter(|without| without.share >= 0.001) {
+        text += &format!("# {} of the samples without a method: {}\n", percent(without.share), without.reason);
+    }
+    found.notices.iter().for_each(|notice| text += &format!("# {notice}\n"));
+    if let Some(bias) = found.bias.as_ref().filter(|_| found.samples > 0) {
+        text += &format!("# {}: {bias}\n", found.source);
+    }
+    text
+}
+
+fn line(spot: &HotSpot) -> String {
+    let margin = spot.margin.map_or_else(String::new, |margin| format!("±{:.1}", margin * 100.0));
+    let kind = spot.kind.map_or("", |kind| kind.name());
+    let waiting = match spot.waiting {
+        Some(waiting) if waiting >= 0.995 => "  waiting".to_owned(),
+        Some(waiting) if waiting >= 0.005 => format!("  {} waiting", percent(waiting)),
+        _ => String::new(),
+    };
+    format!("{:>8}  {margin:<6} {kind:<11}  {}{waiting}\n", percent(spot.share), spot.method)
+}
+
+fn what(by: HotBy) -> &'static str {
+    match by {
+        HotBy::Cpu => "processor time",
+        HotBy::Wall => "time",
+        HotBy::Allocated => "allocated bytes",
+        HotBy::Locks => "waiting for monitors",
+        HotBy::Calls => "calls",
+    }
+}
+
+fn seen(found: &HotSpots) -> String {
+    match found.by {
+        HotBy::Calls => counted(found.samples, "call"),
+        _ => counted(found.samples, "sample"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn name(package: &str) -> &str {
+    if package.is_empty() { "(no package)" } else { package }
+}
+
+#[cfg(test)]
+mod tests {
+    use control::{CodeKind, PackageShare, WithoutMethod};
+
+    use super::*;
+
+    fn found() -> HotSpots {
+        let spot = |method: &str, share, kind, margin, waiting| HotSpot {
+            method: method.to_owned(),
+            kind,
+            share,
+            margin,
+            waiting,
+            samples: 7,
+        };
+        HotSpots {
+            by: HotBy::Cpu,
+            seconds: 10.02,
+            samples: 1_873,
+            source: "async".to_owned(),
+            bias: Some("at any instruction".to_owned()),
+            hot: vec![
+                spot("a.B.c(int)", 0.4123, Some(CodeKind::Jit), Some(0.0221), None),
+                spot("d()", 0.06, None, None, Some(0.25)),
+            ],
+            packages: vec![
+                PackageShare { package: "a".to_owned(), share: 0.9 },
+                PackageShare { package: String::new(), share: 0.06 },
+                PackageShare { package: "tiny".to_owned(), share: 0.001 },
+            ],
+            without_method: vec![WithoutMethod { reason: "no Java frame".to_owned(), share: 0.04 }],
+            notices: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_method_has_a_line_with_what_is_known() {
+        let expected = "hot by processor time: 1,873 samples in 10.0 s (async)\n   \
+            share          kind         method\n  \
+            41.2 %  ±2.2   jit          a.B.c(int)\n   \
+            6.0 %                      d()  25.0 % waiting\n\
+            packages: a 90.0 %, (no package) 6.0 %\n\
+            # 4.0 % of the samples without a method: no Java frame\n\
+            # async: at any instruction\n";
+        assert_eq!(listed(&found(), 5), expected);
+    }
+
+    #[test]
+    fn it_is_said_if_no_method_has_the_share() {
+        let text = listed(&found(), 50);
+        assert!(text.contains("\nno method has 50 %; those with the largest shares:\n"), "{text}");
+        let nothing = HotSpots { samples: 0, hot: Vec::new(), notices: vec!["no thread".to_owned()], ..found() };
+        assert!(listed(&nothing, 5).ends_with("# no thread\n"), "a source that saw nothing has no bias");
+    }
+}

@@ -1,0 +1,134 @@
+//! Hot spots: which methods use most of the processor time, the time, the memory.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::message::{Described, Types, messages, words};
+
+/// How long hot spots are looked for, unless the request states another time, in seconds.
+pub const USUAL_HOT_SECONDS: u64 = 10;
+/// ... and at most.
+pub const LONGEST_HOT_SECONDS: u64 = 240;
+/// Methods with this share are hot, unless the request states another one, in percent.
+pub const HOT_PERCENT: u32 = 5;
+/// If none has, so many with the largest shares are listed, unless the request states another number.
+pub const HOT_TOP: usize = 5;
+
+/// A request for hot spots, as [`Request::Hot`](crate::Request::Hot) has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HotRequest {
+    /// Hot by what; processor time unless stated.
+    pub by: Option<HotBy>,
+    /// How long to look.
+    pub seconds: Option<u64>,
+    /// Methods with this share are listed, in percent.
+    pub percent: Option<u32>,
+    /// If none has, so many are.
+    pub top: Option<usize>,
+}
+
+instrument_core::declare_words! {
+    /// By what a method is hot.
+    #[derive(Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum HotBy {
+        /// Processor time that threads use while they execute the method itself.
+        Cpu = "cpu",
+        /// Time that threads spend in the method itself, whether they execute or wait.
+        Wall = "wall",
+        /// Bytes that the method itself allocates.
+        Allocated = "allocated",
+        /// Time that threads wait in the method to enter a monitor.
+        Locks = "locks",
+        /// Calls, of methods that record theirs.
+        Calls = "calls",
+    }
+}
+
+instrument_core::declare_words! {
+    /// What kind of code a hot method mostly executes.
+    #[derive(Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum CodeKind {
+        /// What the JIT has compiled.
+        Jit = "jit",
+        /// Bytecode, in the interpreter.
+        Interpreted = "interpreted",
+        /// A native method, or what the JVM and its libraries do for the method.
+        Native = "native",
+    }
+}
+
+messages! {
+    /// The hot methods.
+    pub struct HotSpots {
+        /// By what they are hot.
+        pub by: HotBy,
+        /// For how long was looked, in seconds.
+        pub seconds: f64,
+        /// Samples, those without a method included; for `calls` the calls themselves.
+        pub samples: u64,
+        /// What took the samples: `async` (signals, AsyncGetCallTrace), `jvmti` (stacks at safepoints), `allocation` (the JVM's sampler of allocations), `records` (calls of probes).
+        pub source: String,
+        /// In which respect the samples are not what one might think.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub bias: Option<String>,
+        /// The hot methods, the largest share first.
+        pub hot: Vec<HotSpot>,
+        /// Packages of all methods that were seen, the largest share first; ten at most.
+        pub packages: Vec<PackageShare>,
+        /// Samples without a method, by reason, the largest share first.
+        #[serde(default)]
+        pub without_method: Vec<WithoutMethod>,
+        /// What one should know about these figures.
+        #[serde(default)]
+        pub notices: Vec<String>,
+    }
+
+    /// A hot method.
+    pub struct HotSpot {
+        /// The method, as `package.Class.method(Types)`.
+        pub method: String,
+        /// What kind of code it mostly executes; absent where that is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub kind: Option<CodeKind>,
+        /// Its part of all that was seen (0 to 1), without the methods that it calls.
+        pub share: f64,
+        /// The share is off by more than this in one of twenty cases (0 to 1); absent where samples are biased, and nothing can be said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub margin: Option<f64>,
+        /// Which part of its share (0 to 1) threads were waiting; only for `wall`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub waiting: Option<f64>,
+        /// What was seen of it: samples, or calls.
+        pub samples: u64,
+    }
+
+    /// A package with all its methods.
+    pub struct PackageShare {
+        /// Its name; empty for classes without a package.
+        pub package: String,
+        /// Its part of all that was seen (0 to 1).
+        pub share: f64,
+    }
+
+    /// Samples that belong to no method.
+    pub struct WithoutMethod {
+        /// Why.
+        pub reason: String,
+        /// Their part of all that was seen (0 to 1).
+        pub share: f64,
+    }
+}
+
+impl Described for HotBy {
+    fn describe(_: &mut Types) -> Json {
+        words::<HotBy>()
+    }
+}
+
+impl Described for CodeKind {
+    fn describe(_: &mut Types) -> Json {
+        words::<CodeKind>()
+    }
+}
