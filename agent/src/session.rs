@@ -1,5 +1,6 @@
 //! The agent of this process and its present session: the time between start (or attach) and end (or detach).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use instrument_core::level::Level;
@@ -108,6 +109,8 @@ pub(crate) struct Session {
     allocations: RwLock<Option<AllocationSampler>>,
     /// Held while somebody looks: one at a time.
     looking_for_hot_spots: Mutex<()>,
+    /// Set when all that the configuration asks for has been started.
+    has_started: AtomicBool,
     ended: RwLock<Option<Ended>>,
     vm: JavaVm,
     jvmti: Jvmti,
@@ -194,7 +197,7 @@ impl Agent {
         let is_clean = matches!(restored, Some(Outcome { kept: 0, .. }));
         contexts::of_process().retire_closed(is_clean);
         if is_clean {
-            call_sites::of_process().free_ended(&FxHashSet::default());
+            call_sites::of_process().free_ended(None, &FxHashSet::default());
         }
         match restored {
             Some(Outcome { kept: 0, .. }) => {}
@@ -275,6 +278,7 @@ impl Agent {
         let _ = self.reconciler.carry_out(&session.instrumentation, insert);
         session.start_sampler(jni);
         session.start_allocation_samples();
+        session.has_started.store(true, Ordering::Release);
         Ok(())
     }
 
@@ -487,6 +491,7 @@ impl Session {
             allocated: Arc::default(),
             allocations: RwLock::default(),
             looking_for_hot_spots: Mutex::default(),
+            has_started: AtomicBool::new(false),
             ended: RwLock::new(None),
             vm: agent.vm,
             jvmti: agent.jvmti,

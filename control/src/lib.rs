@@ -28,8 +28,8 @@ pub use calls::diagnosis::{
     LONGEST_DIAGNOSIS, NodeKind,
 };
 pub use calls::hot_spots::{
-    CodeKind, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpot, HotSpots, LONGEST_HOT_SECONDS, PackageShare,
-    USUAL_HOT_SECONDS, WithoutMethod,
+    Caller, Callers, CallersRequest, CodeKind, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpot, HotSpots,
+    LONGEST_HOT_SECONDS, PackageShare, USUAL_HOT_SECONDS, WithoutMethod,
 };
 pub use calls::suspects::{Suspect, SuspectList};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};

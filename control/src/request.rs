@@ -10,9 +10,9 @@ use serde_json::{Value as Json, json};
 
 use crate::message::{Described, Field, Types, object, words};
 use crate::{
-    CallTree, CallTreeDone, CallTreePart, Callees, Changed, ClaimList, Diagnosis, Dumped, Explained, Hello, HotBy,
-    HotSpots, InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped,
-    SuspectList, Switched,
+    CallTree, CallTreeDone, CallTreePart, Callees, Callers, Changed, ClaimList, Diagnosis, Dumped, Explained, Hello,
+    HotBy, HotSpots, InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status,
+    Stopped, SuspectList, Switched,
 };
 
 /// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
@@ -280,11 +280,33 @@ requests! {
         seconds: Option<u64>,
         /// Methods with this share, in percent, are hot; 5 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        percent: Option<u32>,
+        share_percent: Option<u32>,
         /// If none has that share, so many with the largest shares are listed; 5 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         top: Option<usize>,
     } = "hot", answered by HotSpots;
+
+    /// Who calls a method, by samples. The answer comes when they have been taken for long enough; one such request, or one for hot methods, is carried out at
+    /// a time. Changes no class.
+    Callers {
+        /// The method as `package.Class.method`, or `package.Class.method(int, String)` if only one of its overloads is meant.
+        method: String,
+        /// Only of class loaders of this name or class, with `*`; all that have such a class unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        loader: Option<String>,
+        /// Shares of what: `cpu`, or `wall`; processor time unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<HotBy>,
+        /// For how long to look, in seconds; 10 unless stated, 240 at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seconds: Option<u64>,
+        /// Classes `package.Class` with `*` and `**`, through whose methods one looks at their callers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        through: Vec<String>,
+        /// Most callers in the answer; 20 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<usize>,
+    } = "callers", answered by Callers;
 
     /// Who wants which probes.
     Claims = "claims", answered by ClaimList;
@@ -320,6 +342,7 @@ impl Request {
                 | Request::Diagnosis { .. }
                 | Request::Suspects { .. }
                 | Request::Hot { .. }
+                | Request::Callers { .. }
                 | Request::Pause
                 | Request::Resume
         )
@@ -331,7 +354,11 @@ impl Request {
         self.is_slow()
             || matches!(
                 self,
-                Request::Inventory { .. } | Request::Explain { .. } | Request::Callees { .. } | Request::Hot { .. }
+                Request::Inventory { .. }
+                    | Request::Explain { .. }
+                    | Request::Callees { .. }
+                    | Request::Hot { .. }
+                    | Request::Callers { .. }
             )
     }
 }

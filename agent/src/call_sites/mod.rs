@@ -238,13 +238,17 @@ impl CallSites {
         Ok(number)
     }
 
-    /// Notes that classes have been restored in which methods were measured, but for those of these names: their methods keep their numbers for ever.
-    pub(crate) fn free_ended(&self, kept: &FxHashSet<Arc<[u8]>>) {
+    /// Notes that classes of these names (without names: all) have been restored, but for the kept ones, whose methods keep their numbers for ever. Others may
+    /// be restored just now, because another diagnosis has ended.
+    pub(crate) fn free_ended(&self, restored: Option<&FxHashSet<Arc<[u8]>>>, kept: &FxHashSet<Arc<[u8]>>) {
         for place in &mut self.state.lock().methods {
             if let Some(measured) = place.as_mut().filter(|measured| measured.owners.is_empty()) {
                 measured.stays |= kept.contains(&measured.key.class);
             }
-            place.take_if(|measured| measured.owners.is_empty() && !measured.stays);
+            place.take_if(|Measured { key, owners, met_hook, stays, .. }| {
+                let is_restored = !*met_hook || restored.is_none_or(|restored| restored.contains(&key.class));
+                owners.is_empty() && !*stays && is_restored
+            });
         }
     }
 
@@ -585,8 +589,12 @@ mod tests {
         assert!(third != first, "the thread of the first one may still use its number");
         let other = sites.add(third, &key("a/C", 1), &rules).unwrap();
         assert!(other != root && other != inner, "their classes have these numbers in their bytecode");
-        sites.free_ended(&std::iter::once(Arc::from(b"a/A".as_slice())).collect());
-        assert_eq!(sites.add(third, &key("a/D", 1), &rules), Ok(inner), "its class was restored, the root's was not");
+        let names = |names: &[&str]| names.iter().map(|name| Arc::from(name.as_bytes())).collect::<FxHashSet<_>>();
+        sites.free_ended(Some(&names(&["a/A"])), &names(&[]));
+        let fourth = sites.add(third, &key("a/D", 1), &rules).unwrap();
+        assert!(fourth != inner, "its class is being restored for another diagnosis");
+        sites.free_ended(None, &names(&["a/A"]));
+        assert_eq!(sites.add(third, &key("a/E", 1), &rules), Ok(inner), "its class was restored, the root's was not");
         assert!(sites.end(third).is_empty(), "their classes have not met the hook, so they are unchanged");
         assert!(sites.wants_name(b"a/A") && !sites.wants_name(b"a/B"));
         assert_eq!(sites.end(second).len(), 1);

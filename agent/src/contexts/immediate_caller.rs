@@ -6,11 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::jvm::{MethodFacts, MethodId, OwnStack};
 
-const SYNTHETIC: u16 = 0x1000;
 const RUNTIME: &[u8] = b"java/instr/";
-/// Code of the JDK through which reflection and method handles call.
-const REFLECTION: [&[u8]; 4] =
-    [b"java/lang/invoke/", b"jdk/internal/reflect/", b"java/lang/reflect/Method", b"java/lang/reflect/Constructor"];
 /// Methods that are remembered; when there are as many, all are forgotten.
 const MOST_KNOWN: usize = 1 << 12;
 
@@ -65,7 +61,7 @@ impl ImmediateCaller {
     }
 
     fn classify(&self, method: &MethodFacts) -> Frame {
-        let MethodFacts { class, name, access_flags, is_modifiable, .. } = method;
+        let MethodFacts { class, name, is_modifiable, .. } = method;
         if class.starts_with(RUNTIME) {
             return Frame::Runtime;
         }
@@ -77,8 +73,7 @@ impl ImmediateCaller {
         if self.method.matches(&[class, &b"/"[..], name].concat()) {
             return Frame::Caller;
         }
-        let is_reflection = REFLECTION.iter().any(|prefix| class.starts_with(prefix));
-        if access_flags & SYNTHETIC != 0 || is_reflection { Frame::PassedThrough } else { Frame::Other }
+        if method.is_go_between() { Frame::PassedThrough } else { Frame::Other }
     }
 }
 
@@ -95,6 +90,8 @@ fn answer(is_past_probe: &mut bool, frame: Frame) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SYNTHETIC: u16 = 0x1000;
 
     fn method(text: &str, access_flags: u16) -> MethodFacts {
         let (class, name) = text.rsplit_once('.').unwrap();

@@ -8,11 +8,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use control::{
-    CallTree, CallTreeDone, CallTreePart, Callees, CalleesRequest, Changed, ClaimLimits, ClaimList, DiagnoseRequest,
-    Diagnosis, Dumped, ErrorCode, Explained, Hello, HotRequest, HotSpots, InventoryClass, InventoryDone, InventoryPart,
-    InventoryRequest, LONGEST_REQUEST, MethodRow, MethodsDone, MethodsPart, PROTOCOL, ProbeRequest, Probed, Refusal,
-    Reloaded, Removed, Request, RequestId, RequestLine, Status, Stopped, SuspectList, Switched, TreeNode, WantedLevel,
-    answer_line,
+    CallTree, CallTreeDone, CallTreePart, Callees, CalleesRequest, Callers, CallersRequest, Changed, ClaimLimits,
+    ClaimList, DiagnoseRequest, Diagnosis, Dumped, ErrorCode, Explained, Hello, HotRequest, HotSpots, InventoryClass,
+    InventoryDone, InventoryPart, InventoryRequest, LONGEST_REQUEST, MethodRow, MethodsDone, MethodsPart, PROTOCOL,
+    ProbeRequest, Probed, Refusal, Reloaded, Removed, Request, RequestId, RequestLine, Status, Stopped, SuspectList,
+    Switched, WantedLevel, answer_line,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -80,6 +80,9 @@ pub(crate) trait Controlled: Send + Sync {
 
     /// Looks for hot methods, for as long as the request says.
     fn hot(&self, request: &HotRequest) -> Result<HotSpots, Refusal>;
+
+    /// Looks who calls a method, for as long as the request says.
+    fn callers(&self, request: &CallersRequest) -> Result<Callers, Refusal>;
 
     /// Who wants which probes.
     fn claims(&self) -> ClaimList;
@@ -297,9 +300,7 @@ impl Service {
                 };
                 self.give_claim(while_connected, (answer, claims), || controlled.probe(&request));
             }
-            Request::Methods { methods, most } => {
-                answer.stream(controlled.methods(methods.as_deref(), most), |part| MethodsPart { part });
-            }
+            Request::Methods { methods, most } => answer.methods(controlled.methods(methods.as_deref(), most)),
             Request::Inventory { classes, methods, jdk, most } => {
                 let request = InventoryRequest { classes, methods, jdk, most };
                 answer.stream(controlled.inventory(&request), |part| InventoryPart { part });
@@ -339,25 +340,23 @@ impl Service {
             Request::Suspects { methods, slower_than_us } => {
                 answer.give(controlled.suspects(methods.as_deref(), slower_than_us));
             }
-            Request::Hot { by, seconds, percent, top } => {
-                answer.give(controlled.hot(&HotRequest { by, seconds, percent, top }));
+            Request::Hot { by, seconds, share_percent, top } => {
+                answer.give(controlled.hot(&HotRequest { by, seconds, share_percent, top }));
+            }
+            Request::Callers { method, loader, by, seconds, through, most } => {
+                let request = CallersRequest { method, loader, by, seconds, through, most };
+                answer.give(controlled.callers(&request));
             }
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),
             Request::Reload => answer.give(self.reload(&*controlled, connection)),
             Request::DumpTrace => answer.give(controlled.dump_trace()),
             Request::CallTree { stream: false } => answer.give(controlled.call_tree()),
-            Request::CallTree { stream: true } => {
-                answer.stream(controlled.call_tree().map(tree_in_parts), |part| CallTreePart { part });
-            }
+            Request::CallTree { stream: true } => answer.tree(controlled.call_tree()),
             Request::Stop => answer.give(controlled.stop()),
         }
         Some(())
     }
-}
-
-fn tree_in_parts(CallTree { nodes, left_out, misplaced }: CallTree) -> (Vec<TreeNode>, CallTreeDone) {
-    (nodes, CallTreeDone { done: true, left_out, misplaced })
 }
 
 /// The lines that answer a request.
@@ -380,6 +379,16 @@ impl Answer {
             Ok(message) => self.line(&message),
             Err(refusal) => self.refuse(&refusal),
         }
+    }
+
+    fn tree(&mut self, tree: Result<CallTree, Refusal>) {
+        let in_parts =
+            |CallTree { nodes, left_out, misplaced }| (nodes, CallTreeDone { done: true, left_out, misplaced });
+        self.stream(tree.map(in_parts), |part| CallTreePart { part });
+    }
+
+    fn methods(&mut self, methods: Result<(Vec<MethodRow>, MethodsDone), Refusal>) {
+        self.stream(methods, |part| MethodsPart { part });
     }
 
     /// Writes rows in parts, and the last line.

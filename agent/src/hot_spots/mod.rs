@@ -1,8 +1,10 @@
-//! What is hot: samples, or calls, are counted by method for a while, when somebody asks (docs/hot-spots.md). No class is changed, and a trace file gets the
+//! What is hot, and who calls a method: samples, or calls, are counted for a while, when somebody asks (docs/hot-spots.md). No class is changed, and a trace file gets the
 //! same samples as without.
 //!
-//! A [`Detector`] says what it has seen since it was last asked; the [`Tally`] counts that by method and makes shares of it.
+//! A [`Detector`] says what it has seen since it was last asked; the [`Tally`] counts that by method, as its [`Attribution`] says, and makes
+//! shares of it.
 
+mod attribution;
 mod queued_samples;
 mod recorded_calls;
 mod tally;
@@ -10,7 +12,8 @@ mod thread_samples;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use queued_samples::QueuedSamples;
+pub(crate) use attribution::{Attribution, CalledMethod};
+pub(crate) use queued_samples::{ProcessorSamples, QueuedSamples};
 pub(crate) use recorded_calls::RecordedCalls;
 pub(crate) use tally::{Listed, Tally};
 pub(crate) use thread_samples::{States, ThreadSamples};
@@ -27,6 +30,14 @@ pub(crate) trait Detector {
 
     /// What takes the samples, for programs, and in which respect they are not what one might think, for people.
     fn source(&self) -> (&'static str, Option<&'static str>);
+
+    /// What has happened meanwhile, for people.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
+
+    /// How many milliseconds a weight of 1 stands for, if it was watched for so long.
+    fn millis(&self, watched: Duration) -> f64;
 
     /// Whether shares can be off by more than chance: then they have no margins.
     fn is_biased(&self) -> bool {

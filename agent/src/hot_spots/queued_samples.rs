@@ -4,17 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use control::CodeKind;
-use instrument_core::internal_name::{package_of, to_source};
 use rustc_hash::FxHashMap;
 
 use super::Detector;
 use super::tally::{CountedMethod, Seen, Tally};
-use crate::call_sites::method_text;
-use crate::jvm::{Jni, MethodFacts};
-use crate::sampler::{Engine, QueuedFrame, QueuedItem, SampleQueue};
+use crate::jvm::Jni;
+use crate::sampler::{Engine, QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
 
 /// Between two looks; the queue has room for more.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Only while a sampler is at work does HotSpot note where inlined methods are in what it compiles.
+const BIAS_OF_LATE_SAMPLES: &str = "each thread by its own processor time, at any instruction, but in code that was compiled before, inlined methods may count for their neighbours \
+    (`-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints`, or `[sampler]` from the start, avoids that); threads of the JVM itself (compiler, collector) are left out, virtual threads \
+    count for their carriers";
 const BIAS_OF_ALLOCATIONS: &str = "objects that the JVM picks, one for so many bytes on the average; large objects are picked more often and count for less";
 
 /// Reads a queue of samples.
@@ -23,51 +25,58 @@ pub(crate) struct QueuedSamples {
     /// Whether the queue has another reader.
     is_shared: bool,
     methods: FxHashMap<u32, CountedMethod>,
+    notes: Vec<String>,
     /// `None`: of allocations.
-    engine: Option<Engine>,
+    of_processor: Option<ProcessorSamples>,
+}
+
+/// How samples of running threads are taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProcessorSamples {
+    pub(crate) engine: Engine,
+    /// Processor time that each stands for.
+    pub(crate) interval: Duration,
 }
 
 impl QueuedSamples {
     /// Reads a queue that nobody else reads.
-    pub(crate) fn of_own(queue: Arc<SampleQueue>, engine: Option<Engine>) -> QueuedSamples {
-        QueuedSamples { queue, is_shared: false, methods: FxHashMap::default(), engine }
+    pub(crate) fn of_own(queue: Arc<SampleQueue>, of_processor: Option<ProcessorSamples>) -> QueuedSamples {
+        QueuedSamples { queue, is_shared: false, methods: FxHashMap::default(), notes: Vec::new(), of_processor }
     }
 
     /// Reads along with somebody else, from now on.
-    pub(crate) fn of_shared(queue: Arc<SampleQueue>, engine: Option<Engine>) -> QueuedSamples {
+    pub(crate) fn of_shared(queue: Arc<SampleQueue>, of_processor: Option<ProcessorSamples>) -> QueuedSamples {
         queue.begin_copies();
-        let mut samples = QueuedSamples::of_own(queue, engine);
+        let mut samples = QueuedSamples::of_own(queue, of_processor);
         samples.is_shared = true;
         samples
     }
 
     fn add(&mut self, item: QueuedItem, tally: &mut Tally) {
-        let seen = |weight: u64, samples, kind| Seen { weight: weight as f64, samples, kind, waits: false };
+        let seen = |weight: u64, kind| Seen { weight: weight as f64, samples: 1, kind, waits: false };
         match item {
-            QueuedItem::Method { number, facts } => {
-                self.methods.insert(number, counted_method(&facts));
+            QueuedItem::Method { number, facts, unnamed } => {
+                self.methods.insert(number, CountedMethod { unnamed, ..CountedMethod::of(&facts) });
             }
+            QueuedItem::Note { text, .. } => self.notes.push(text),
             QueuedItem::Stack { ticks, code, stack, .. } => {
                 let kind = stack.frames.first().map_or(code, |frame| kind_of(frame, code));
-                self.add_stack(&stack.frames, seen(u64::from(ticks), u64::from(ticks), kind), tally);
+                self.add_stack(&stack, seen(u64::from(ticks), kind), tally);
             }
-            QueuedItem::Allocation { weight, stack, .. } => self.add_stack(&stack.frames, seen(weight, 1, None), tally),
+            QueuedItem::Allocation { weight, stack, .. } => self.add_stack(&stack, seen(weight, None), tally),
             QueuedItem::Failed { ticks, reason, .. } => {
-                tally.add_without_method(reason, seen(u64::from(ticks), u64::from(ticks), None));
+                tally.add_failed(reason, seen(u64::from(ticks), None));
             }
-            QueuedItem::Engine { .. }
-            | QueuedItem::Thread { .. }
-            | QueuedItem::AllocationInterval { .. }
-            | QueuedItem::Note { .. } => {}
+            QueuedItem::Engine { .. } | QueuedItem::Thread { .. } | QueuedItem::AllocationInterval { .. } => {}
         }
     }
 
-    fn add_stack(&self, frames: &[QueuedFrame], seen: Seen, tally: &mut Tally) {
-        match frames.first().map(|frame| self.methods.get(&frame.method)) {
-            Some(Some(method)) => tally.add(method, seen),
-            // Told before this reader began; it has been told again since.
-            Some(None) => {}
-            None => tally.add_without_method("no Java frame", seen),
+    fn add_stack(&self, stack: &QueuedStack, seen: Seen, tally: &mut Tally) {
+        let methods = stack.frames.iter().map(|frame| self.methods.get(&frame.method));
+        // A sample that was queued while this reader began may have methods that are told again only when they are met next: it is left out, as if it had been
+        // taken before.
+        if let Some(methods) = methods.collect::<Option<Vec<_>>>() {
+            tally.add_stack(&methods, stack.truncated, seen);
         }
     }
 }
@@ -83,14 +92,25 @@ impl Detector for QueuedSamples {
     }
 
     fn source(&self) -> (&'static str, Option<&'static str>) {
-        match self.engine {
-            Some(engine) => (engine.name(), Some(engine.bias())),
+        match self.of_processor {
+            Some(ProcessorSamples { engine: Engine::Async, .. }) if !self.is_shared => {
+                (Engine::Async.name(), Some(BIAS_OF_LATE_SAMPLES))
+            }
+            Some(ProcessorSamples { engine, .. }) => (engine.name(), Some(engine.bias())),
             None => ("allocation", Some(BIAS_OF_ALLOCATIONS)),
         }
     }
 
     fn is_biased(&self) -> bool {
-        self.engine == Some(Engine::Jvmti)
+        self.of_processor.is_some_and(|of| of.engine == Engine::Jvmti)
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn millis(&self, _: Duration) -> f64 {
+        self.of_processor.map_or(0.0, |of| of.interval.as_secs_f64() * 1e3)
     }
 }
 
@@ -99,14 +119,6 @@ impl Drop for QueuedSamples {
         if self.is_shared {
             self.queue.end_copies();
         }
-    }
-}
-
-/// The method without its lines.
-pub(super) fn counted_method(facts: &MethodFacts) -> CountedMethod {
-    CountedMethod {
-        text: method_text(&facts.class, &facts.name, &facts.descriptor).into(),
-        package: to_source(package_of(&facts.class)).into(),
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use instrument_core::internal_name::{package_of, to_source};
 use parking_lot::Mutex;
 use records::probe_registry::ProbeRegistry;
 use rustc_hash::FxHashMap;
@@ -49,7 +48,9 @@ impl Detector for RecordedCalls {
             let (class, name, descriptor) = known.method();
             let method = CountedMethod {
                 text: method_text(class, name, descriptor).into(),
-                package: to_source(package_of(class)).into(),
+                class: class.into(),
+                is_go_between: false,
+                unnamed: None,
             };
             tally.add(&method, Seen { weight: calls as f64, samples: calls, kind: None, waits: false });
         }
@@ -58,6 +59,10 @@ impl Detector for RecordedCalls {
 
     fn pause(&mut self) -> Duration {
         PAUSE
+    }
+
+    fn millis(&self, _: Duration) -> f64 {
+        0.0
     }
 
     fn source(&self) -> (&'static str, Option<&'static str>) {

@@ -3,8 +3,13 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use control::{CodeKind, HotSpot, PackageShare, WithoutMethod};
+use control::{Caller, CodeKind, HotSpot, PackageShare, WithoutMethod};
+use instrument_core::internal_name::{package_of, to_source};
 use rustc_hash::FxHashMap;
+
+use super::attribution::{Attributed, Attribution};
+use crate::call_sites::method_text;
+use crate::jvm::MethodFacts;
 
 /// Quantile of the normal distribution that leaves one case of twenty outside.
 const QUANTILE: f64 = 1.96;
@@ -13,14 +18,33 @@ const MOST_PACKAGES: usize = 10;
 /// Methods that are counted by themselves; the others are counted together.
 const MOST_METHODS: usize = 100_000;
 const TOO_MANY: &str = "too many methods";
+const NO_FRAME: &str = "no Java frame";
+/// How javac names bodies of lambdas.
+const LAMBDA_BODY: &[u8] = b"lambda$";
 
 /// A method to count for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CountedMethod {
     /// `package.Class.method(Types)`
     pub(super) text: Arc<str>,
-    /// The package, in source form.
-    pub(super) package: Arc<str>,
+    /// Internal name of the class.
+    pub(super) class: Arc<[u8]>,
+    /// Whether it only calls for another one. The body of a lambda does not.
+    pub(super) is_go_between: bool,
+    /// Set if it stands for all methods of which nothing is known, for this reason.
+    pub(super) unnamed: Option<&'static str>,
+}
+
+impl CountedMethod {
+    /// From what the JVM says.
+    pub(super) fn of(facts: &MethodFacts) -> CountedMethod {
+        CountedMethod {
+            text: method_text(&facts.class, &facts.name, &facts.descriptor).into(),
+            class: facts.class.as_slice().into(),
+            is_go_between: facts.is_go_between() && !facts.name.starts_with(LAMBDA_BODY),
+            unnamed: None,
+        }
+    }
 }
 
 /// Something that was seen.
@@ -39,15 +63,21 @@ pub(super) struct Seen {
 #[derive(Debug, Default)]
 struct Counted {
     weight: f64,
+    squares: f64,
     samples: u64,
     waiting: f64,
     by_kind: FxHashMap<CodeKind, f64>,
+    /// Of callers: what stood between.
+    by_way: FxHashMap<Option<Arc<str>>, f64>,
 }
 
 /// All that was seen.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
+    attribution: Attribution,
     by_method: FxHashMap<CountedMethod, Counted>,
+    /// Samples that are not attributed: of other methods than the one whose callers are counted.
+    elsewhere: u64,
     without_method: FxHashMap<&'static str, f64>,
     samples: u64,
     weight: f64,
@@ -68,8 +98,36 @@ pub(crate) struct Listed {
 }
 
 impl Tally {
+    /// Nothing was seen yet; stacks will count like this.
+    pub(crate) fn new(attribution: Attribution) -> Tally {
+        Tally { attribution, ..Tally::default() }
+    }
+
+    /// Counts a stack, the innermost method first; without methods it has no frames of Java. Outer frames are missing if it is `truncated`.
+    pub(super) fn add_stack(&mut self, stack: &[&CountedMethod], truncated: bool, seen: Seen) {
+        match self.attribution.of(stack, truncated) {
+            Attributed::Method(method, via) => self.add_for(method, via, seen),
+            Attributed::Reason(reason) => self.add_without_method(reason, seen),
+            Attributed::Elsewhere => self.elsewhere += seen.samples,
+            Attributed::NoFrame => self.add_failed(NO_FRAME, seen),
+        }
+    }
+
+    /// Counts a sample that has no stack.
+    pub(super) fn add_failed(&mut self, reason: &'static str, seen: Seen) {
+        if self.attribution.needs_stacks() {
+            self.elsewhere += seen.samples;
+        } else {
+            self.add_without_method(reason, seen);
+        }
+    }
+
     /// Counts for a method.
     pub(super) fn add(&mut self, method: &CountedMethod, seen: Seen) {
+        self.add_for(method, None, seen);
+    }
+
+    fn add_for(&mut self, method: &CountedMethod, via: Option<&CountedMethod>, seen: Seen) {
         if self.by_method.len() >= MOST_METHODS && !self.by_method.contains_key(method) {
             self.add_without_method(TOO_MANY, seen);
             return;
@@ -79,7 +137,9 @@ impl Tally {
             Some(counted) => counted,
             None => self.by_method.entry(method.clone()).or_default(),
         };
+        *counted.by_way.entry(via.map(|via| Arc::clone(&via.text))).or_default() += seen.weight;
         counted.weight += seen.weight;
+        counted.squares += seen.weight * seen.weight;
         counted.samples += seen.samples;
         counted.waiting += if seen.waits { seen.weight } else { 0.0 };
         if let Some(kind) = seen.kind {
@@ -88,7 +148,7 @@ impl Tally {
     }
 
     /// Counts what belongs to no method, and why.
-    pub(super) fn add_without_method(&mut self, reason: &'static str, seen: Seen) {
+    fn add_without_method(&mut self, reason: &'static str, seen: Seen) {
         self.count(seen);
         *self.without_method.entry(reason).or_default() += seen.weight;
     }
@@ -99,17 +159,42 @@ impl Tally {
         self.squares += seen.weight * seen.weight;
     }
 
-    /// All samples.
+    /// All samples that count.
     pub(crate) fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// The hot methods, the largest share first; of equal ones by name.
-    pub(crate) fn hot(&self, listed: Listed) -> Vec<HotSpot> {
+    /// Those, and the others.
+    pub(crate) fn all_samples(&self) -> u64 {
+        self.samples + self.elsewhere
+    }
+
+    /// The largest first; of equal ones by name.
+    fn sorted(&self) -> Vec<(&CountedMethod, &Counted)> {
         let mut all: Vec<(&CountedMethod, &Counted)> = self.by_method.iter().collect();
         all.sort_by(|(method, counted), (other, than)| {
             descending(counted.weight, than.weight).then_with(|| method.text.cmp(&other.text))
         });
+        all
+    }
+
+    /// The callers with the largest shares, at most so many. `millis` is what a weight of 1 stands for.
+    pub(crate) fn callers(&self, most: usize, margins: bool, millis: f64) -> Vec<Caller> {
+        let caller = |(method, counted): (&CountedMethod, &Counted)| Caller {
+            method: method.text.to_string(),
+            via: heaviest(&counted.by_way).flatten().map(|via| via.to_string()),
+            calls: None,
+            calls_share: None,
+            time_ms: counted.weight * millis,
+            time_share: self.share(counted.weight),
+            margin: margins.then(|| self.margin(counted)),
+        };
+        self.sorted().into_iter().take(most).map(caller).collect()
+    }
+
+    /// The hot methods, the largest share first; of equal ones by name.
+    pub(crate) fn hot(&self, listed: Listed) -> Vec<HotSpot> {
+        let mut all = self.sorted();
         let hot = all.iter().take_while(|(_, counted)| self.share(counted.weight) >= listed.share).count();
         all.truncate(if hot == 0 { listed.top } else { hot });
         all.into_iter().map(|(method, counted)| self.spot(method, counted, listed)).collect()
@@ -117,27 +202,35 @@ impl Tally {
 
     fn spot(&self, method: &CountedMethod, counted: &Counted, listed: Listed) -> HotSpot {
         let share = self.share(counted.weight);
-        let kinds = counted.by_kind.iter();
-        let most = kinds.max_by(|(kind, weight), (other, than)| weight.total_cmp(than).then(other.cmp(kind)));
         HotSpot {
             method: method.text.to_string(),
-            kind: most.map(|(kind, _)| *kind),
+            kind: heaviest(&counted.by_kind),
             share,
-            margin: listed.margins.then(|| margin(share, self.weight * self.weight / self.squares)),
+            margin: listed.margins.then(|| self.margin(counted)),
             waiting: listed.waiting.then(|| counted.waiting / counted.weight),
             samples: counted.samples,
         }
     }
 
+    fn margin(&self, counted: &Counted) -> f64 {
+        let share = self.share(counted.weight);
+        // Of a ratio of sums: samples of the method may weigh more than the others. Of few samples that says too much.
+        let others = self.squares - counted.squares;
+        let variance = ((1.0 - share).powi(2) * counted.squares + share * share * others) / (self.weight * self.weight);
+        let alike = self.weight * self.weight / self.squares;
+        let samples = if variance > 0.0 { (share * (1.0 - share) / variance).min(alike) } else { alike };
+        margin(share, samples)
+    }
+
     /// The packages with the largest shares.
     pub(crate) fn packages(&self) -> Vec<PackageShare> {
-        let mut by_package: FxHashMap<&str, f64> = FxHashMap::default();
+        let mut by_package: FxHashMap<&[u8], f64> = FxHashMap::default();
         for (method, counted) in &self.by_method {
-            *by_package.entry(&method.package).or_default() += counted.weight;
+            *by_package.entry(package_of(&method.class)).or_default() += counted.weight;
         }
         let mut packages: Vec<PackageShare> = by_package
             .into_iter()
-            .map(|(package, weight)| PackageShare { package: package.to_owned(), share: self.share(weight) })
+            .map(|(package, weight)| PackageShare { package: to_source(package), share: self.share(weight) })
             .collect();
         packages.sort_by(|of, than| descending(of.share, than.share).then_with(|| of.package.cmp(&than.package)));
         packages.truncate(MOST_PACKAGES);
@@ -159,16 +252,24 @@ impl Tally {
     }
 }
 
+/// What most of the weight belongs to; of equal ones the smaller.
+fn heaviest<T: Clone + Ord>(weights: &FxHashMap<T, f64>) -> Option<T> {
+    let most = weights.iter().max_by(|(of, weight), (other, than)| weight.total_cmp(than).then(other.cmp(of)));
+    most.map(|(of, _)| of.clone())
+}
+
 fn descending(of: f64, than: f64) -> Ordering {
     than.total_cmp(&of)
 }
 
-/// Half of Wilson's interval: by how much a share of so many independent samples is off in one of twenty cases. Other than the textbook's formula it does not
-/// say that a share of 0 or 1 is exact.
+/// By how much a share of so many independent samples is off in one of twenty cases: the farther end of Wilson's interval. Other than the textbook's formula it
+/// does not say that a share of 0 or 1 is exact.
 fn margin(share: f64, samples: f64) -> f64 {
     let square = QUANTILE * QUANTILE;
     let spread = share * (1.0 - share) / samples + square / (4.0 * samples * samples);
-    QUANTILE * spread.sqrt() / (1.0 + square / samples)
+    let half = QUANTILE * spread.sqrt() / (1.0 + square / samples);
+    let middle = (share + square / (2.0 * samples)) / (1.0 + square / samples);
+    half + (middle - share).abs()
 }
 
 #[cfg(test)]
@@ -178,7 +279,9 @@ mod tests {
     const LISTED: Listed = Listed { share: 0.05, top: 2, margins: true, waiting: false };
 
     fn method(name: &str) -> CountedMethod {
-        CountedMethod { text: format!("{name}()").into(), package: name.split('.').next().unwrap().into() }
+        let (class, _) = name.rsplit_once('.').unwrap();
+        let class = class.replace('.', "/").into_bytes();
+        CountedMethod { text: format!("{name}()").into(), class: class.into(), is_go_between: false, unnamed: None }
     }
 
     fn seen(weight: f64) -> Seen {
@@ -225,22 +328,36 @@ mod tests {
         assert_eq!((spot.kind, spot.waiting, spot.samples), (Some(CodeKind::Interpreted), Some(0.75), 2));
     }
 
-    #[test]
-    fn margins_hold_as_often_as_they_say() {
-        // Shares that were drawn: 100 runs of 400 samples with a true share of 0.3.
+    /// How many of 1,000 runs had the true share within the margin: of so many samples, each with this probability one of the method and with these weights.
+    fn held(truth: f64, samples: usize, (of_method, of_others): (f64, f64)) -> usize {
         let mut state = 7_u64;
         let mut drawn = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as f64 / f64::from(1_u32 << 31)
         };
-        let held = (0..1_000).filter(|_| {
-            let share = (0..400).filter(|_| drawn() < 0.3).count() as f64 / 400.0;
-            (share - 0.3).abs() <= margin(share, 400.0)
-        });
-        let held = held.count();
-        assert!((930..=970).contains(&held), "{held} of 1000");
+        let expected = truth * of_method / (truth * of_method + (1.0 - truth) * of_others);
+        let mut holds = || {
+            let mut tally = of(&[]);
+            for _ in 0..samples {
+                let is_of_method = drawn() < truth;
+                let name = if is_of_method { "a.X.x" } else { "b.Y.y" };
+                tally.add(&method(name), seen(if is_of_method { of_method } else { of_others }));
+            }
+            let hot = tally.hot(Listed { share: 0.0, ..LISTED });
+            let Some(spot) = hot.iter().find(|spot| spot.method == "a.X.x()") else { return false };
+            (spot.share - expected).abs() <= spot.margin.unwrap()
+        };
+        (0..1_000).filter(|_| holds()).count()
+    }
+
+    #[test]
+    fn margins_hold_as_often_as_they_say() {
+        for (truth, weights) in [(0.3, (1.0, 1.0)), (0.05, (1.0, 1.0)), (0.05, (100.0, 1.0)), (0.5, (1.0, 10.0))] {
+            let held = held(truth, 400, weights);
+            assert!(held >= 925, "{held} of 1000 for {truth} and {weights:?}");
+            assert!(held <= 985 || weights.0 != weights.1, "wider than it says: {held} of 1000 for {truth}");
+        }
         assert!(margin(1.0, 100.0) > 0.01, "all samples alike are no certainty");
-        // A sample that stands for many is one sample.
-        assert!(of(&[("a.X.x", 90.0), ("b.Y.y", 1.0)]).hot(LISTED)[0].margin.unwrap() > 0.3);
+        assert!(of(&[("a.X.x", 90.0), ("b.Y.y", 1.0)]).hot(LISTED)[0].margin.unwrap() > 0.3, "a sample is one sample");
     }
 }

@@ -6,12 +6,13 @@ use control::CodeKind;
 use rustc_hash::FxHashMap;
 
 use super::Detector;
-use super::queued_samples::counted_method;
 use super::tally::{CountedMethod, Seen, Tally};
 use crate::jvm::{
-    AllThreads, Jni, Jvmti, MethodId, ObjectRef, ThreadState, WalkedStack, stacks_in_states, thread_facts,
+    AllThreads, Jni, Jvmti, MethodId, ObjectRef, ThreadState, WalkedStack, stacks_in_states, state_and_stack,
+    thread_facts,
 };
 use crate::random::Random;
+use crate::sampler::OWN_THREADS;
 
 /// Between two looks, on the average.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -19,8 +20,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 const MOST_THREADS: usize = 16;
 /// Methods whose names are kept.
 const MOST_NAMES: usize = 50_000;
-/// Threads of the agent itself.
-const OWN_THREADS: &str = "instr-";
 const BIAS: &str = "stacks are seen only at safepoints: what runs counts for its neighbours, what waits is exact; virtual threads count while they run, for their carriers";
 
 /// Which threads count.
@@ -36,14 +35,16 @@ pub(crate) enum States {
 pub(crate) struct ThreadSamples {
     jvmti: Jvmti,
     states: States,
+    depth: usize,
     random: Random,
     names: FxHashMap<MethodId, CountedMethod>,
+    looks: u64,
 }
 
 impl ThreadSamples {
-    /// Threads in these states.
-    pub(crate) fn new(jvmti: Jvmti, states: States) -> ThreadSamples {
-        ThreadSamples { jvmti, states, random: Random::default(), names: FxHashMap::default() }
+    /// Threads in these states, with so many frames.
+    pub(crate) fn new(jvmti: Jvmti, states: States, depth: usize) -> ThreadSamples {
+        ThreadSamples { jvmti, states, depth, random: Random::default(), names: FxHashMap::default(), looks: 0 }
     }
 
     /// Threads that are chosen this time, and how many each of them stands for.
@@ -61,18 +62,15 @@ impl ThreadSamples {
         if self.states == States::Blocked && state != ThreadState::Blocked {
             return;
         }
-        let seen = |kind| Seen { weight, samples: 1, kind, waits: state != ThreadState::Runnable };
-        match stack.first() {
-            Some((Some(id), offset)) => {
-                let native = offset.is_none().then_some(CodeKind::Native);
-                match self.name(jni, *id) {
-                    Some(method) => tally.add(&method, seen(native)),
-                    None => tally.add_without_method("class unloaded", seen(native)),
-                }
-            }
-            Some((None, _)) => tally.add_without_method("method without id", seen(None)),
-            // Threads of the JVM that Java does not run on.
-            None => {}
+        // Threads of the JVM that Java does not run on have no frames.
+        let Some((_, offset)) = stack.first() else { return };
+        let kind = offset.is_none().then_some(CodeKind::Native);
+        let seen = Seen { weight, samples: 1, kind, waits: state != ThreadState::Runnable };
+        let truncated = stack.len() > self.depth;
+        let names = stack.iter().take(self.depth).map(|(id, _)| self.name(jni, (*id)?));
+        match names.collect::<Option<Vec<_>>>() {
+            Some(methods) => tally.add_stack(&methods.iter().collect::<Vec<_>>(), truncated, seen),
+            None => tally.add_failed("class unloaded", seen),
         }
     }
 
@@ -80,7 +78,7 @@ impl ThreadSamples {
         if let Some(known) = self.names.get(&id) {
             return Some(known.clone());
         }
-        let method = counted_method(&id.facts_without_lines(self.jvmti, jni)?);
+        let method = CountedMethod::of(&id.facts_without_lines(self.jvmti, jni)?);
         if self.names.len() >= MOST_NAMES {
             self.names.clear();
         }
@@ -93,14 +91,29 @@ impl Detector for ThreadSamples {
     fn look(&mut self, jni: &Jni<'_>, tally: &mut Tally) {
         let Ok(threads) = AllThreads::of_jvm(self.jvmti, jni) else { return };
         let (chosen, stands_for) = self.chosen(jni, &threads);
-        // An error means that one of them has ended meanwhile: the next look is soon.
-        for stack in stacks_in_states(self.jvmti, &chosen, 1).unwrap_or_default() {
+        let stacks = stacks_in_states(self.jvmti, &chosen, self.depth + 1).or_else(|error| {
+            // JDK 11 then gives none at all; the others are asked one by one.
+            let alone = |thread: &ObjectRef<'_>| state_and_stack(self.jvmti, *thread, self.depth + 1).ok();
+            if error.is_thread_that_ended() { Ok(chosen.iter().filter_map(alone).collect()) } else { Err(error) }
+        });
+        let Ok(stacks) = stacks else { return };
+        self.looks += 1;
+        for stack in stacks {
             self.add(jni, stack, stands_for, tally);
         }
     }
 
     fn pause(&mut self) -> Duration {
         PAUSE.mul_f64(0.5 + self.random.part())
+    }
+
+    fn millis(&self, watched: Duration) -> f64 {
+        watched.as_secs_f64() * 1e3 / self.looks.max(1) as f64
+    }
+
+    /// Safepoints aside, a thread that waits for long is seen again and again: such samples are not independent.
+    fn is_biased(&self) -> bool {
+        true
     }
 
     fn source(&self) -> (&'static str, Option<&'static str>) {

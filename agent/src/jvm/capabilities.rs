@@ -57,6 +57,21 @@ pub(crate) fn ask_for(jvmti: Jvmti, wish: Wish) -> bool {
     is_possible && unsafe { jvmti_call!(jvmti, AddCapabilities, &wanted) }.is_ok()
 }
 
+/// Gives a capability back, so that other agents can have it.
+pub(crate) fn give_back(jvmti: Jvmti, wish: Wish) {
+    let mut unwanted = jvmti::jvmtiCapabilities::default();
+    match wish {
+        Wish::CompiledMethods => unwanted.set_can_generate_compiled_method_load_events(true),
+        Wish::Allocations => unwanted.set_can_generate_sampled_object_alloc_events(true),
+        Wish::Bytecodes => unwanted.set_can_get_bytecodes(true),
+        Wish::ThreadCpuTime => unwanted.set_can_get_thread_cpu_time(true),
+    }
+    // SAFETY: valid environment, the structure lives through the call.
+    if let Err(error) = unsafe { jvmti_call!(jvmti, RelinquishCapabilities, &unwanted) } {
+        tracing::debug!(%error, ?wish, "a capability is kept");
+    }
+}
+
 /// Adds the capabilities that the agent uses and that the JVM has to give.
 ///
 /// `AddCapabilities` is all or nothing, hence the intersection. The early class hook is never asked for: it switches

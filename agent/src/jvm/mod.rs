@@ -20,7 +20,7 @@ mod process;
 mod runtime_classes;
 mod threads;
 
-pub(crate) use capabilities::{Wish, ask_for, negotiate};
+pub(crate) use capabilities::{Wish, ask_for, give_back, negotiate};
 pub(crate) use classes::class_origin::{code_location, loader_names, module_name, parent_loaders};
 pub(crate) use classes::class_resource::{read_class_resource, read_class_resource_up_to, with_protection_domain};
 pub(crate) use classes::loaded_classes::{ConstantPool, LoadedClass, LoadedClasses, TooLong, retransform};

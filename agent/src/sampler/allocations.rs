@@ -55,11 +55,12 @@ impl AllocationSampler {
         started.map_err(|error| error.to_string())
     }
 
-    /// Takes no more samples.
+    /// Takes no more samples; another agent can have them now.
     pub(crate) fn stop(jvmti: Jvmti) {
         if let Err(error) = jvmti.set_event(Event::SampledObjectAlloc, false) {
             tracing::error!(%error, "samples of allocations cannot be switched off");
         }
+        jvm::give_back(jvmti, Wish::Allocations);
     }
 
     /// The current thread has allocated an object that the JVM has picked.

@@ -4,12 +4,10 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
+use super::OWN_THREADS;
 use crate::jvm::{
     AllThreads, Jni, Jvmti, JvmtiError, MethodId, ObjectRef, ThreadFacts, thread_cpu_nanos, thread_facts, walk_stacks,
 };
-
-/// Threads of the agent itself.
-const OWN_THREADS: &str = "instr-";
 
 /// A sample of a thread.
 pub(super) struct ShareSample {

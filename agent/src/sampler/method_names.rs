@@ -8,22 +8,23 @@ use crate::jvm::{Jni, Jvmti, MethodFacts, MethodId};
 /// So many methods are known at a time; then all are told again, under new numbers. Programs that make classes all the time have ever
 /// new ones.
 const MOST: usize = 100_000;
+const UNLOADED: &str = "class unloaded";
 
 /// Methods by id, with the numbers that the queue knows them by.
 #[derive(Debug, Default)]
 pub(super) struct MethodNames {
     known: FxHashMap<MethodId, Known>,
     next: u32,
-    /// All methods have been told to so many who look at copies of the samples.
-    told_to: u32,
-    unloaded: Option<u32>,
-    unnamed: Option<u32>,
+    unloaded: Option<Known>,
+    without_id: Option<Known>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Known {
     number: u32,
     lines: Vec<(u32, u32)>,
+    /// The last of those who look at copies of the samples that it was told to.
+    told_to: u32,
 }
 
 impl MethodNames {
@@ -34,40 +35,51 @@ impl MethodNames {
         queue: &SampleQueue,
         (method, offset): (Option<MethodId>, Option<u32>),
     ) -> QueuedFrame {
-        let looks = queue.looks();
-        if std::mem::replace(&mut self.told_to, looks) != looks {
-            *self = MethodNames { next: self.next, told_to: looks, ..MethodNames::default() };
-        }
-        let stand_in = |number| QueuedFrame { method: number, line: 0, offset };
         let Some(id) = method else {
-            let number = self.unnamed.unwrap_or_else(|| self.tell(queue, stand_in_facts("no id")));
-            self.unnamed = Some(number);
-            return stand_in(number);
+            return QueuedFrame {
+                method: stand_in(&mut self.without_id, &mut self.next, queue, "no id"),
+                line: 0,
+                offset,
+            };
         };
         if !self.known.contains_key(&id) {
             let Some(facts) = id.facts(jvmti, jni) else {
-                let number = self.unloaded.unwrap_or_else(|| self.tell(queue, stand_in_facts("class unloaded")));
-                self.unloaded = Some(number);
-                return stand_in(number);
+                let method = stand_in(&mut self.unloaded, &mut self.next, queue, UNLOADED);
+                return QueuedFrame { method, line: 0, offset };
             };
             if self.known.len() >= MOST {
                 self.known.clear();
             }
-            let lines = facts.lines.clone();
-            let number = self.tell(queue, facts);
-            self.known.insert(id, Known { number, lines });
+            let known = tell(&mut self.next, queue, facts, None);
+            self.known.insert(id, known);
         }
-        let known = self.known.get(&id);
-        let line = known.zip(offset).map_or(0, |(known, offset)| line_at(&known.lines, offset));
-        QueuedFrame { method: known.map_or(0, |known| known.number), line, offset }
+        let Some(known) = self.known.get_mut(&id) else { return QueuedFrame { method: 0, line: 0, offset } };
+        if std::mem::replace(&mut known.told_to, queue.looks()) != queue.looks() {
+            let facts = id.facts(jvmti, jni);
+            let unnamed = facts.is_none().then_some(UNLOADED);
+            let facts = facts.unwrap_or_else(|| stand_in_facts(UNLOADED));
+            queue.tell_again(QueuedItem::Method { number: known.number, facts, unnamed });
+        }
+        let line = offset.map_or(0, |offset| line_at(&known.lines, offset));
+        QueuedFrame { method: known.number, line, offset }
     }
+}
 
-    fn tell(&mut self, queue: &SampleQueue, facts: MethodFacts) -> u32 {
-        let number = self.next;
-        queue.push(QueuedItem::Method { number, facts });
-        self.next += 1;
-        number
+fn tell(next: &mut u32, queue: &SampleQueue, facts: MethodFacts, unnamed: Option<&'static str>) -> Known {
+    let known = Known { number: *next, lines: facts.lines.clone(), told_to: queue.looks() };
+    *next += 1;
+    queue.push(QueuedItem::Method { number: known.number, facts, unnamed });
+    known
+}
+
+/// The number of the method that stands for those of which nothing is known for this reason.
+fn stand_in(place: &mut Option<Known>, next: &mut u32, queue: &SampleQueue, why: &'static str) -> u32 {
+    let known = place.get_or_insert_with(|| tell(next, queue, stand_in_facts(why), Some(why)));
+    if std::mem::replace(&mut known.told_to, queue.looks()) != queue.looks() {
+        let (number, facts) = (known.number, stand_in_facts(why));
+        queue.tell_again(QueuedItem::Method { number, facts, unnamed: Some(why) });
     }
+    known.number
 }
 
 /// A method that cannot be named, and why.

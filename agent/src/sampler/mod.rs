@@ -22,13 +22,14 @@ use settings::{SamplerConfig, SamplerEngine};
 
 pub(crate) use allocations::AllocationSampler;
 pub(crate) use collector::SampleCounts;
-pub(crate) use sample_queue::{QueuedFrame, QueuedItem, SampleQueue};
+pub(crate) use sample_queue::{QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
 pub(crate) use thread_timers::{class_prepared, thread_ended, thread_started, wants_threads};
 
 use crate::jvm::{JavaVm, Jni, Jvmti, NanoClock, ask_for_sampling, block_signals, signal, threads_have_ids};
-use crate::log::message;
 use collector::Collector;
 
+/// With which the names of the agent's own threads begin.
+pub(crate) const OWN_THREADS: &str = "instr-";
 /// The last release of the JDK on which AsyncGetCallTrace was tested.
 const LAST_TESTED: u32 = 25;
 
@@ -82,6 +83,7 @@ pub(crate) struct Sampler {
     stop: Arc<AtomicBool>,
     jvmti: Jvmti,
     engine: Engine,
+    doubt: Option<String>,
 }
 
 impl Sampler {
@@ -103,7 +105,7 @@ impl Sampler {
         }
         let interval = config.interval;
         let depth = config.depth as usize;
-        let engine = choose(config.engine, surroundings)?;
+        let (engine, doubt) = choose(config.engine, surroundings)?;
         queue.engine(surroundings.clock.now() as u64, engine, interval);
         if engine == Engine::Async {
             listen();
@@ -113,7 +115,7 @@ impl Sampler {
         let stop = Arc::new(AtomicBool::new(false));
         let collector = Collector::new(surroundings, engine, interval, depth, queue);
         match spawn(collector, surroundings.vm, Arc::clone(&stop)) {
-            Ok(thread) => Ok(Sampler { thread, stop, jvmti, engine }),
+            Ok(thread) => Ok(Sampler { thread, stop, jvmti, engine, doubt }),
             Err(error) => {
                 thread_timers::stop(jvmti);
                 Err(format!("no thread for the sampler: {error}"))
@@ -124,6 +126,16 @@ impl Sampler {
     /// What takes the samples.
     pub(crate) fn engine(&self) -> Engine {
         self.engine
+    }
+
+    /// Why it is not the engine that one would like best.
+    pub(crate) fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
+    }
+
+    /// Whether it still takes samples: another profiler may have taken the signal away.
+    pub(crate) fn is_at_work(&self) -> bool {
+        !self.thread.is_finished()
     }
 
     /// Ends sampling; what was taken is in the queue afterwards.
@@ -145,10 +157,10 @@ fn spawn(collector: Collector, vm: JavaVm, stop: Arc<AtomicBool>) -> std::io::Re
     })
 }
 
-/// The engine to use; an error if the one that was asked for cannot be had.
-fn choose(wanted: SamplerEngine, surroundings: Surroundings) -> Result<Engine, String> {
+/// The engine to use, and why it is not the one that one would like best; an error if the one that was asked for cannot be had.
+fn choose(wanted: SamplerEngine, surroundings: Surroundings) -> Result<(Engine, Option<String>), String> {
     if wanted == SamplerEngine::Jvmti {
-        return Ok(Engine::Jvmti);
+        return Ok((Engine::Jvmti, None));
     }
     let is_tested = surroundings.java_version <= LAST_TESTED || wanted == SamplerEngine::Async;
     let problem = if is_tested {
@@ -157,10 +169,9 @@ fn choose(wanted: SamplerEngine, surroundings: Surroundings) -> Result<Engine, S
         Some(format!("AsyncGetCallTrace is not tested on this JDK (newer than {LAST_TESTED})"))
     };
     match problem {
-        None => Ok(Engine::Async),
+        None => Ok((Engine::Async, None)),
         Some(problem) if wanted == SamplerEngine::Auto => {
-            message::say(&format!("{problem}: samples are taken with JVMTI, at safepoints only"));
-            Ok(Engine::Jvmti)
+            Ok((Engine::Jvmti, Some(format!("{problem}: samples are taken with JVMTI, at safepoints only"))))
         }
         Some(problem) => Err(format!("{problem}; engine = \"jvmti\" in [sampler] does without")),
     }

@@ -36,8 +36,8 @@ pub(crate) struct QueuedStack {
 pub(crate) enum QueuedItem {
     /// Samples are taken.
     Engine { at: u64, engine: Engine, interval: Duration },
-    /// A method that was seen for the first time; numbers count up from 0.
-    Method { number: u32, facts: MethodFacts },
+    /// A method that was seen for the first time; numbers count up from 0. `unnamed`: it stands for all of which nothing is known, for this reason.
+    Method { number: u32, facts: MethodFacts, unnamed: Option<&'static str> },
     /// A thread.
     Thread { id: u64, name: String, os_thread: u64, is_virtual: bool },
     /// A sample; `code` is what the thread was executing, if that is known.
@@ -58,7 +58,7 @@ pub(crate) struct SampleQueue {
     items: Mutex<Vec<QueuedItem>>,
     /// The same items once more, while somebody else looks at samples.
     copies: Mutex<Option<Vec<QueuedItem>>>,
-    /// How many have begun to look: each has to be told all methods.
+    /// How many have begun to look: each has to be told the methods that it meets.
     looks: AtomicU32,
 }
 
@@ -80,7 +80,7 @@ impl SampleQueue {
         true
     }
 
-    /// From now on all items can be taken twice; those of methods come again.
+    /// From now on all items can be taken twice; methods that were told before are told again when they are met.
     pub(crate) fn begin_copies(&self) {
         *self.copies.lock() = Some(Vec::new());
         self.looks.fetch_add(1, Ordering::Release);
@@ -94,6 +94,13 @@ impl SampleQueue {
     /// Nobody looks any more.
     pub(crate) fn end_copies(&self) {
         *self.copies.lock() = None;
+    }
+
+    /// Tells a method to those who look at copies and were not told before.
+    pub(super) fn tell_again(&self, item: QueuedItem) {
+        if let Some(copies) = &mut *self.copies.lock() {
+            copies.push(item);
+        }
     }
 
     /// How many have begun to look at copies.

@@ -7,12 +7,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::OWN_THREADS;
 use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass, LoadedClasses, SampleBuffer, ThreadFacts, ThreadSlot, signal};
 
 /// Records of a buffer: what the threads on all processors leave behind between two visits of the collector, many times over.
 const RECORDS: usize = 1_024;
-/// Threads of the agent itself.
-const OWN_THREADS: &str = "instr-";
 
 /// Timers run and classes are given method ids.
 static ACTIVE: AtomicBool = AtomicBool::new(false);

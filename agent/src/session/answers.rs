@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
-    Analysis, BaggageAllowed, CallTree, Callees, CalleesRequest, Changed, ClaimList, DiagnoseRequest, Diagnosis,
-    Dumped, ErrorCode, Explained, HotRequest, HotSpots, InventoryClass, InventoryDone, InventoryRequest, MethodRow,
-    MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped, SuspectList, Switched, WantedLevel,
+    Analysis, BaggageAllowed, CallTree, Callees, CalleesRequest, Callers, CallersRequest, Changed, ClaimList,
+    DiagnoseRequest, Diagnosis, Dumped, ErrorCode, Explained, HotRequest, HotSpots, InventoryClass, InventoryDone,
+    InventoryRequest, MethodRow, MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped,
+    SuspectList, Switched, WantedLevel,
 };
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::Figures;
@@ -208,6 +209,11 @@ impl Controlled for Session {
     fn hot(&self, request: &HotRequest) -> Result<HotSpots, Refusal> {
         self.check_that_probes_record()?;
         self.hot_spots_of(request)
+    }
+
+    fn callers(&self, request: &CallersRequest) -> Result<Callers, Refusal> {
+        self.check_that_probes_record()?;
+        self.callers_of(request)
     }
 
     fn claims(&self) -> ClaimList {

@@ -178,8 +178,9 @@ impl Session {
                 None => [statements, connections].concat(),
                 Some(executed) => {
                     let is_near = |(name, _): &&ClassId| package_of(name) == package_of(&executed.0);
-                    let prepares = |id: &&ClassId| !leaves_preparing_to_subclasses(types, inspection.jvmti, id);
-                    let near: Vec<ClassId> = connections.iter().filter(is_near).filter(prepares).cloned().collect();
+                    let mut near: Vec<ClassId> = connections.iter().filter(is_near).cloned().collect();
+                    let all: FxHashSet<ClassId> = near.iter().cloned().collect();
+                    near.retain(|id| !leaves_preparing_to(&all, types, inspection.jvmti, id));
                     [vec![executed.clone()], if near.is_empty() { connections } else { near }].concat()
                 }
             })
@@ -250,12 +251,13 @@ fn changeable_below(types: &LoadedTypes<'_>, top: &[u8]) -> Vec<ClassId> {
     below.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
 }
 
-/// Whether a connection is abstract and each loaded subclass declares all its methods that prepare statements itself, as in connection pools: then it is enough to
-/// change these.
-fn leaves_preparing_to_subclasses(types: &LoadedTypes<'_>, jvmti: Jvmti, id: &ClassId) -> bool {
+/// Whether a connection is abstract and each loaded subclass is one of these and declares all methods that prepare statements itself, as in connection pools: then
+/// it is enough to change the subclasses.
+fn leaves_preparing_to(all: &FxHashSet<ClassId>, types: &LoadedTypes<'_>, jvmti: Jvmti, id: &ClassId) -> bool {
     let found = types.all().find(|(_, of)| *of == id).and_then(|(at, _)| Some((at, types.class(at)?.0)));
     let Some((class, _)) = found.filter(|(_, loaded)| !loaded.is_concrete(jvmti)) else { return false };
-    subclasses_declare_all(types, class, PREPARING)
+    let are_changed = types.subtypes(class).iter().all(|at| types.class(*at).is_some_and(|(_, id)| all.contains(id)));
+    are_changed && subclasses_declare_all(types, class, PREPARING)
 }
 
 /// Whether a class has this name, or extends or implements one that has.

@@ -318,7 +318,7 @@ impl Session {
             contexts.retire(context, is_clean);
         }
         if is_diagnosis {
-            call_sites::of_process().free_ended(&kept);
+            call_sites::of_process().free_ended(Some(&measured), &kept);
         }
         taken
     }

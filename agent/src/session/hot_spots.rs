@@ -1,22 +1,46 @@
-//! What `instr hot` asks for: the detector that is wanted is started, watched for a while, and ended.
+//! What `instr hot` and `instr callers` ask for: the detector that is wanted is started, watched for a while, and ended.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use control::{
-    ErrorCode, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpots, LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS,
+    Callers, CallersRequest, ErrorCode, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpots, LONGEST_HOT_SECONDS,
+    Refusal, USUAL_HOT_SECONDS,
 };
+use instrument_core::rules::patterns::NameGlob;
 use settings::{AllocationConfig, SamplerConfig};
 
 use super::Session;
-use crate::hot_spots::{Detector, Listed, QueuedSamples, RecordedCalls, States, Tally, ThreadSamples, watch};
+use crate::contexts;
+use crate::hot_spots::{
+    Attribution, CalledMethod, Detector, Listed, ProcessorSamples, QueuedSamples, RecordedCalls, States, Tally,
+    ThreadSamples, watch,
+};
 use crate::jvm::Jni;
-use crate::sampler::{AllocationSampler, Engine, SampleQueue, Sampler, Surroundings};
+use crate::sampler::{AllocationSampler, SampleQueue, Sampler, Surroundings};
 
 /// Fewer samples say little: a share of a half may be off by more than ten points.
 const FEW_SAMPLES: u64 = 100;
-/// Only the method that executes is counted.
-const DEPTH: u32 = 1;
+const BIASED: &str = "the samples are biased, so shares have no margins";
+/// Frames of a stack, where only the method that executes is counted ...
+const INNERMOST: u32 = 1;
+/// ... and where callers are.
+const WITH_CALLERS: u32 = 256;
+/// Callers in an answer, unless the request states another number.
+const MOST_CALLERS: usize = 20;
+
+/// What was seen.
+struct Watched {
+    tally: Tally,
+    took: Duration,
+    source: &'static str,
+    bias: Option<&'static str>,
+    is_biased: bool,
+    /// What a weight of 1 stands for.
+    millis: f64,
+    notes: Vec<String>,
+}
 
 /// What is done when the time is over.
 enum Started {
@@ -28,7 +52,28 @@ enum Started {
 impl Session {
     /// Looks for hot methods, for as long as the request says.
     pub(super) fn hot_spots_of(&self, request: &HotRequest) -> Result<HotSpots, Refusal> {
-        let seconds = request.seconds.unwrap_or(USUAL_HOT_SECONDS);
+        let by = request.by.unwrap_or(HotBy::Cpu);
+        let watched = self.watch(by, request.seconds, Attribution::Innermost)?;
+        Ok(hot_spots(by, request, &watched))
+    }
+
+    /// Looks who calls a method, for as long as the request says.
+    pub(super) fn callers_of(&self, request: &CallersRequest) -> Result<Callers, Refusal> {
+        let by = request.by.unwrap_or(HotBy::Cpu);
+        if !matches!(by, HotBy::Cpu | HotBy::Wall) {
+            return Err(Refusal::from("callers are found by `cpu` or by `wall`".to_owned()));
+        }
+        let through: Result<Vec<NameGlob>, _> = request.through.iter().map(|class| NameGlob::class(class)).collect();
+        let through = through.map_err(|error| error.message)?;
+        let meant = self.meant_methods(&request.method, request.loader.as_deref())?;
+        let texts = meant.into_iter().map(|method| method.text).collect();
+        let called = Attribution::CallerOf(Arc::new(CalledMethod { texts, through }));
+        let watched = self.watch(by, request.seconds, called)?;
+        Ok(callers(by, request, &watched))
+    }
+
+    fn watch(&self, by: HotBy, seconds: Option<u64>, attribution: Attribution) -> Result<Watched, Refusal> {
+        let seconds = seconds.unwrap_or(USUAL_HOT_SECONDS);
         if !(1..=LONGEST_HOT_SECONDS).contains(&seconds) {
             return Err(Refusal::from(format!("{seconds} s: from 1 to {LONGEST_HOT_SECONDS} s are possible")));
         }
@@ -36,24 +81,37 @@ impl Session {
             return Err(Refusal::new(ErrorCode::Busy, "somebody else is looking for hot spots")
                 .help("ask again when that is over"));
         };
-        let by = request.by.unwrap_or(HotBy::Cpu);
+        if self.instrumentation.is_leaving() {
+            return Err(Refusal::new(ErrorCode::Ended, "the recording has ended"));
+        }
+        if !self.has_started.load(Ordering::Acquire) {
+            return Err(Refusal::new(ErrorCode::Busy, "the agent is still starting").help("ask again in a moment"));
+        }
+        let depth = if attribution.needs_stacks() { WITH_CALLERS } else { INNERMOST };
         let found = self.vm.with_attached_daemon(c"instr-hot", |jni| {
-            let (mut detector, started) = self.start_detector(by, jni)?;
-            let mut tally = Tally::default();
+            let (mut detector, started) = self.start_detector(by, depth, jni)?;
+            let mut tally = Tally::new(attribution);
             let goes_on = || !self.instrumentation.is_leaving();
             let took = watch(&mut *detector, jni, &mut tally, (Duration::from_secs(seconds), &goes_on));
+            let doubt = match &started {
+                Started::Sampler(sampler) => sampler.doubt().map(str::to_owned),
+                Started::Allocations | Started::Nothing => None,
+            };
             self.end_detector(started);
-            Ok(hot_spots(by, request, &*detector, &tally, took))
+            let notes = doubt.into_iter().chain(detector.notes().iter().cloned()).collect();
+            let ((source, bias), is_biased, millis) = (detector.source(), detector.is_biased(), detector.millis(took));
+            Ok(Watched { tally, took, source, bias, is_biased, millis, notes })
         });
         found.unwrap_or_else(|| Err("the JVM takes no more threads".to_owned())).map_err(Refusal::from)
     }
 
-    fn start_detector(&self, by: HotBy, jni: &Jni<'_>) -> Result<(Box<dyn Detector>, Started), String> {
+    fn start_detector(&self, by: HotBy, depth: u32, jni: &Jni<'_>) -> Result<(Box<dyn Detector>, Started), String> {
+        let threads = |states| Box::new(ThreadSamples::new(self.jvmti, states, depth as usize));
         Ok(match by {
-            HotBy::Cpu => self.processor_samples(jni)?,
-            HotBy::Allocated => self.allocation_samples()?,
-            HotBy::Wall => (Box::new(ThreadSamples::new(self.jvmti, States::All)), Started::Nothing),
-            HotBy::Locks => (Box::new(ThreadSamples::new(self.jvmti, States::Blocked)), Started::Nothing),
+            HotBy::Cpu => self.processor_samples(depth, jni)?,
+            HotBy::Allocated => self.allocation_samples(depth)?,
+            HotBy::Wall => (threads(States::All), Started::Nothing),
+            HotBy::Locks => (threads(States::Blocked), Started::Nothing),
             HotBy::Calls => {
                 let rates = self.rates.clone().ok_or("calls are not counted: `[control]` has `socket = false`")?;
                 (Box::new(RecordedCalls::new(self.instrumentation.probes, rates)), Started::Nothing)
@@ -62,30 +120,37 @@ impl Session {
     }
 
     /// Those of the recording if it has samples; others otherwise.
-    fn processor_samples(&self, jni: &Jni<'_>) -> Result<(Box<dyn Detector>, Started), String> {
-        if let Some(sampler) = &self.running.lock().sampler {
-            let samples = QueuedSamples::of_shared(Arc::clone(&self.samples), Some(sampler.engine()));
+    fn processor_samples(&self, depth: u32, jni: &Jni<'_>) -> Result<(Box<dyn Detector>, Started), String> {
+        if let Some(sampler) = self.running.lock().sampler.as_ref().filter(|sampler| sampler.is_at_work()) {
+            let interval =
+                self.instrumentation.config.sampler.as_ref().map_or(Duration::ZERO, |config| config.interval);
+            let of = ProcessorSamples { engine: sampler.engine(), interval };
+            let samples = QueuedSamples::of_shared(Arc::clone(&self.samples), Some(of));
             return Ok((Box::new(samples), Started::Nothing));
         }
         let clock = self.running.lock().clock.ok_or("the agent has not started yet")?;
         let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.instrumentation.java_version);
         let surroundings = Surroundings { vm, jvmti, clock, java_version };
         let queue: Arc<SampleQueue> = Arc::default();
-        let config = SamplerConfig { depth: DEPTH, ..SamplerConfig::default() };
-        let listen = || self.instrumentation.late.keep_listening(jvmti);
+        let config = SamplerConfig { depth, ..SamplerConfig::default() };
+        let listen = || {
+            self.instrumentation.late.keep_listening(jvmti);
+            self.instrumentation.events.listen_to_threads(jvmti, true);
+        };
         let sampler = Sampler::start(surroundings, jni, &config, Arc::clone(&queue), listen)?;
-        let samples = QueuedSamples::of_own(queue, Some(sampler.engine()));
+        let of = ProcessorSamples { engine: sampler.engine(), interval: config.interval };
+        let samples = QueuedSamples::of_own(queue, Some(of));
         Ok((Box::new(samples), Started::Sampler(sampler)))
     }
 
-    fn allocation_samples(&self) -> Result<(Box<dyn Detector>, Started), String> {
+    fn allocation_samples(&self, depth: u32) -> Result<(Box<dyn Detector>, Started), String> {
         if self.allocations.read().is_some() {
             let samples = QueuedSamples::of_shared(Arc::clone(&self.allocated), None);
             return Ok((Box::new(samples), Started::Nothing));
         }
         let clock = self.running.lock().clock.ok_or("the agent has not started yet")?;
         let queue: Arc<SampleQueue> = Arc::default();
-        let config = AllocationConfig { depth: DEPTH, ..AllocationConfig::default() };
+        let config = AllocationConfig { depth, ..AllocationConfig::default() };
         let listen = |sampler| *self.allocations.write() = Some(sampler);
         if let Err(problem) = AllocationSampler::start(self.jvmti, clock, &config, Arc::clone(&queue), listen) {
             *self.allocations.write() = None;
@@ -98,6 +163,12 @@ impl Session {
         match started {
             Started::Sampler(sampler) => {
                 sampler.stop();
+                // The sampler has switched events off that others may want.
+                let for_others = contexts::of_process().reach_across_threads();
+                self.instrumentation.events.listen_to_threads(self.jvmti, for_others);
+                if !self.instrumentation.is_leaving() {
+                    self.instrumentation.events.listen(self.jvmti, true);
+                }
             }
             Started::Allocations => {
                 AllocationSampler::stop(self.jvmti);
@@ -108,30 +179,61 @@ impl Session {
     }
 }
 
-fn hot_spots(by: HotBy, request: &HotRequest, detector: &dyn Detector, tally: &Tally, took: Duration) -> HotSpots {
-    let (source, bias) = detector.source();
+fn hot_spots(by: HotBy, request: &HotRequest, watched: &Watched) -> HotSpots {
+    let tally = &watched.tally;
     let listed = Listed {
-        share: f64::from(request.percent.unwrap_or(HOT_PERCENT)) / 100.0,
+        share: f64::from(request.share_percent.unwrap_or(HOT_PERCENT)) / 100.0,
         top: request.top.unwrap_or(HOT_TOP),
-        margins: by != HotBy::Calls && !detector.is_biased(),
+        margins: by != HotBy::Calls && !watched.is_biased,
         waiting: by == HotBy::Wall,
     };
     HotSpots {
         by,
-        seconds: took.as_secs_f64(),
+        seconds: watched.took.as_secs_f64(),
         samples: tally.samples(),
-        source: source.to_owned(),
-        bias: bias.map(str::to_owned),
+        source: watched.source.to_owned(),
+        bias: watched.bias.map(str::to_owned),
         hot: tally.hot(listed),
         packages: tally.packages(),
         without_method: tally.without_method(),
-        notices: notices(by, tally, source == Engine::Jvmti.name() && by == HotBy::Cpu),
+        notices: notices(by, watched),
     }
 }
 
-fn notices(by: HotBy, tally: &Tally, is_biased: bool) -> Vec<String> {
-    let mut notices = Vec::new();
-    match (by, tally.samples()) {
+fn callers(by: HotBy, request: &CallersRequest, watched: &Watched) -> Callers {
+    let tally = &watched.tally;
+    let (samples, all) = (tally.samples(), tally.all_samples());
+    let mut notices = watched.notes.clone();
+    match samples {
+        0 => notices.push(format!(
+            "none of {all} samples was taken while it was executing: it is not called, or takes too little time"
+        )),
+        1..FEW_SAMPLES => notices.push(few(samples)),
+        _ => {}
+    }
+    notices.extend(watched.is_biased.then(|| BIASED.to_owned()));
+    Callers {
+        method: request.method.clone(),
+        by,
+        seconds: watched.took.as_secs_f64(),
+        source: "samples".to_owned(),
+        sampler: watched.source.to_owned(),
+        bias: watched.bias.map(str::to_owned),
+        samples,
+        share: samples as f64 / all.max(1) as f64,
+        callers: tally.callers(request.most.unwrap_or(MOST_CALLERS), !watched.is_biased, watched.millis),
+        without_caller: tally.without_method(),
+        notices,
+    }
+}
+
+fn few(samples: u64) -> String {
+    format!("{samples} samples say little: look for longer (`--seconds`)")
+}
+
+fn notices(by: HotBy, watched: &Watched) -> Vec<String> {
+    let mut notices = watched.notes.clone();
+    match (by, watched.tally.samples()) {
         (HotBy::Cpu, 0) => notices.push("no thread has used processor time".to_owned()),
         (HotBy::Wall, 0) => notices.push("no thread of Java was seen".to_owned()),
         (HotBy::Allocated, 0) => notices.push("too little was allocated for a sample".to_owned()),
@@ -141,13 +243,9 @@ fn notices(by: HotBy, tally: &Tally, is_biased: bool) -> Vec<String> {
                 .push("no method has recorded a call: a rule or `instr probe` makes methods record theirs".to_owned());
         }
         (HotBy::Calls, _) => {}
-        (_, samples) if samples < FEW_SAMPLES => {
-            notices.push(format!("{samples} samples say little: look for longer (`--seconds`)"));
-        }
+        (_, samples) if samples < FEW_SAMPLES => notices.push(few(samples)),
         _ => {}
     }
-    if is_biased {
-        notices.push("the samples are biased, so shares have no margins".to_owned());
-    }
+    notices.extend(watched.is_biased.then(|| BIASED.to_owned()));
     notices
 }

@@ -148,7 +148,10 @@ impl Session {
         let surroundings = Surroundings { vm, jvmti, clock, java_version };
         let listen = || self.instrumentation.late.keep_listening(jvmti);
         match Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen) {
-            Ok(sampler) => self.running.lock().sampler = Some(sampler),
+            Ok(sampler) => {
+                sampler.doubt().into_iter().for_each(message::say);
+                self.running.lock().sampler = Some(sampler);
+            }
             Err(problem) => message::say(&format!("no samples: {problem}")),
         }
     }

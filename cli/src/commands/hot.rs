@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let request = Request::Hot {
         by: Some(arguments.by),
         seconds: Some(arguments.seconds),
-        percent: Some(arguments.share),
+        share_percent: Some(arguments.share),
         top: Some(arguments.top),
     };
     eprintln!("looking for {} s", arguments.seconds);
@@ -76,15 +76,20 @@ fn listed(found: &HotSpots, share: u32) -> String {
     for without in found.without_method.iter().filter(|without| without.share >= 0.001) {
         text += &format!("# {} of the samples without a method: {}\n", percent(without.share), without.reason);
     }
-    found.notices.iter().for_each(|notice| text += &format!("# {notice}\n"));
-    if let Some(bias) = found.bias.as_ref().filter(|_| found.samples > 0) {
-        text += &format!("# {}: {bias}\n", found.source);
+    text + &remarks(&found.notices, &found.source, found.bias.as_ref().filter(|_| found.samples > 0))
+}
+
+/// What one should know about figures, and about what took the samples.
+pub(super) fn remarks(notices: &[String], source: &str, bias: Option<&String>) -> String {
+    let mut text: String = notices.iter().map(|notice| format!("# {notice}\n")).collect();
+    if let Some(bias) = bias {
+        text += &format!("# {source}: {bias}\n");
     }
     text
 }
 
 fn line(spot: &HotSpot) -> String {
-    let margin = spot.margin.map_or_else(String::new, |margin| format!("±{:.1}", margin * 100.0));
+    let margin = margin(spot.margin);
     let kind = spot.kind.map_or("", |kind| kind.name());
     let waiting = match spot.waiting {
         Some(waiting) if waiting >= 0.995 => "  waiting".to_owned(),
@@ -94,7 +99,12 @@ fn line(spot: &HotSpot) -> String {
     format!("{:>8}  {margin:<6} {kind:<11}  {}{waiting}\n", percent(spot.share), spot.method)
 }
 
-fn what(by: HotBy) -> &'static str {
+/// `±1.2` points.
+pub(super) fn margin(margin: Option<f64>) -> String {
+    margin.map_or_else(String::new, |margin| format!("±{:.1}", margin * 100.0))
+}
+
+pub(super) fn what(by: HotBy) -> &'static str {
     match by {
         HotBy::Cpu => "processor time",
         HotBy::Wall => "time",
@@ -111,7 +121,7 @@ fn seen(found: &HotSpots) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 

@@ -1,4 +1,4 @@
-//! Hot spots: which methods use most of the processor time, the time, the memory.
+//! Hot spots: which methods use most of the processor time, the time, the memory, and who calls them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -22,9 +22,26 @@ pub struct HotRequest {
     /// How long to look.
     pub seconds: Option<u64>,
     /// Methods with this share are listed, in percent.
-    pub percent: Option<u32>,
+    pub share_percent: Option<u32>,
     /// If none has, so many are.
     pub top: Option<usize>,
+}
+
+/// A request for callers, as [`Request::Callers`](crate::Request::Callers) has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallersRequest {
+    /// The method, as `package.Class.method`, with `(types)` if only one of its overloads is meant.
+    pub method: String,
+    /// Only of classes of this loader: its name or class, with `*`.
+    pub loader: Option<String>,
+    /// Processor time or time; processor time unless stated.
+    pub by: Option<HotBy>,
+    /// How long to look.
+    pub seconds: Option<u64>,
+    /// Classes whose methods are passed through, with `*` and `**`.
+    pub through: Vec<String>,
+    /// So many callers are listed.
+    pub most: Option<usize>,
 }
 
 instrument_core::declare_words! {
@@ -102,6 +119,57 @@ messages! {
         pub waiting: Option<f64>,
         /// What was seen of it: samples, or calls.
         pub samples: u64,
+    }
+
+    /// Who calls a method.
+    pub struct Callers {
+        /// The method, as it was asked for.
+        pub method: String,
+        /// Shares of what.
+        pub by: HotBy,
+        /// For how long was looked, in seconds.
+        pub seconds: f64,
+        /// Where this is from: `samples`.
+        pub source: String,
+        /// What took the samples: `async` (signals, AsyncGetCallTrace), `jvmti` (stacks at safepoints).
+        pub sampler: String,
+        /// In which respect the samples are not what one might think.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub bias: Option<String>,
+        /// Samples of the method, with those of methods that it calls.
+        pub samples: u64,
+        /// Their part of all samples (0 to 1).
+        pub share: f64,
+        /// The callers, the largest share first.
+        pub callers: Vec<Caller>,
+        /// Samples of the method without a caller, by reason.
+        #[serde(default)]
+        pub without_caller: Vec<WithoutMethod>,
+        /// What one should know about these figures.
+        #[serde(default)]
+        pub notices: Vec<String>,
+    }
+
+    /// A caller.
+    pub struct Caller {
+        /// The method that calls, as `package.Class.method(Types)`.
+        pub method: String,
+        /// What mostly stands between the two: the nearest method of reflection, of a lambda, of the compiler, or of a class that is passed through.
+        #[serde(default)]
+        pub via: Option<String>,
+        /// How often it calls; absent where that is from samples.
+        #[serde(default)]
+        pub calls: Option<u64>,
+        /// Its part of all calls (0 to 1).
+        #[serde(default)]
+        pub calls_share: Option<f64>,
+        /// How long its calls took, in milliseconds of the time that shares are parts of.
+        pub time_ms: f64,
+        /// Their part of all time of the method (0 to 1).
+        pub time_share: f64,
+        /// The share of time is off by more than this in one of twenty cases (0 to 1); absent where samples are biased, and nothing can be said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub margin: Option<f64>,
     }
 
     /// A package with all its methods.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
+use control::TreeNode;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -101,6 +102,10 @@ impl Controlled for MadeUp {
     }
 
     fn hot(&self, _: &HotRequest) -> Result<HotSpots, Refusal> {
+        unreachable!("no test asks for it")
+    }
+
+    fn callers(&self, _: &CallersRequest) -> Result<Callers, Refusal> {
         unreachable!("no test asks for it")
     }
 

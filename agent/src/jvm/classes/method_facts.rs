@@ -36,6 +36,19 @@ pub(crate) struct MethodFacts {
     pub(crate) lines: Vec<(u32, u32)>,
 }
 
+const SYNTHETIC: u16 = 0x1000;
+/// Code of the JDK through which reflection and method handles call.
+const REFLECTION: [&[u8]; 4] =
+    [b"java/lang/invoke/", b"jdk/internal/reflect/", b"java/lang/reflect/Method", b"java/lang/reflect/Constructor"];
+
+impl MethodFacts {
+    /// Whether it calls for another one: reflection, a method handle, what the compiler, the JDK's lambdas or the wrapper mode have made.
+    pub(crate) fn is_go_between(&self) -> bool {
+        let is_reflection = || REFLECTION.iter().any(|prefix| self.class.starts_with(prefix));
+        !self.is_modifiable || self.access_flags & SYNTHETIC != 0 || is_reflection()
+    }
+}
+
 /// The names of a method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MethodNames {

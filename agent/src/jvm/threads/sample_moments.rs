@@ -45,10 +45,12 @@ impl SampleMoments {
         let mut passed = 0;
         while self.due() <= used {
             if passed == most {
-                self.next.store(nanos(used), Ordering::Relaxed);
-            } else {
-                passed += 1;
+                let (tick, interval) = (&self.kernel_tick, &self.interval);
+                let later = tick.load(Ordering::Relaxed).saturating_add(interval.load(Ordering::Relaxed));
+                self.next.store(nanos(used).saturating_add(later).saturating_add(1), Ordering::Relaxed);
+                break;
             }
+            passed += 1;
             let apart = (0.5 + self.part()) * self.interval.load(Ordering::Relaxed).max(1) as f64;
             let next = self.next.load(Ordering::Relaxed).saturating_add(apart as u64 + 1);
             self.next.store(next, Ordering::Relaxed);
@@ -136,5 +138,11 @@ mod tests {
         assert!((980..1_020).contains(&passed) && due > interval * 1_000, "{passed}");
         let (passed, due) = moments.next(interval * 100_000, 10);
         assert!(passed == 10 && due > interval * 100_000, "no more than is asked for: {passed}");
+        // Several moments between two ticks.
+        moments.begin(7, Duration::from_millis(1), Duration::from_nanos(TICK));
+        let (passed, due) = moments.next(Duration::from_secs(12), 100);
+        assert!(passed == 100 && due > Duration::from_secs(12), "{passed}");
+        let (passed, _) = moments.next(due + Duration::from_millis(40), 100);
+        assert!((30..50).contains(&passed), "{passed}");
     }
 }

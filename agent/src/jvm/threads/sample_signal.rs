@@ -204,7 +204,6 @@ impl ThreadSlot {
     ) -> io::Result<()> {
         self.env.store(jni.map_or(0, |jni| jni.raw() as usize), Ordering::Relaxed);
         self.registration.store(registration, Ordering::Relaxed);
-        self.os_thread.store(os_thread, Ordering::Release);
         let mut timer: libc::timer_t = null_mut();
         // SAFETY: all-zero is a valid sigevent; every field that the kernel reads for SIGEV_THREAD_ID is set.
         let created = unsafe {
@@ -220,6 +219,7 @@ impl ThreadSlot {
         }
         self.begin.store(nanos_of(clock_of(os_thread)), Ordering::Relaxed);
         let first = self.moments.begin(registration, interval, kernel_tick());
+        self.os_thread.store(os_thread, Ordering::Release);
         self.timer.store(timer as i64, Ordering::Release);
         if !self.set(first) {
             let error = io::Error::last_os_error();
@@ -240,6 +240,10 @@ impl ThreadSlot {
         // SAFETY: a timer that `start` has made; if another thread deletes it meanwhile, its number is not given again for two billion timers, and the
         // call fails. The structure lives through the call.
         unsafe { libc::timer_settime(timer as libc::timer_t, libc::TIMER_ABSTIME, &times, null_mut()) == 0 }
+    }
+
+    fn is_timer(&self, number: c_int) -> bool {
+        self.timer.load(Ordering::Acquire) == i64::from(number)
     }
 
     /// Sets the timer for the next sample; returns how many moments for samples have passed. Called by the handler on the slot's thread.
@@ -328,17 +332,16 @@ unsafe extern "C" fn on_signal(_number: c_int, info: *mut libc::siginfo_t, conte
     let errno = unsafe { *libc::__errno_location() };
     IN_HANDLER.fetch_add(1, Ordering::SeqCst);
     fence(Ordering::SeqCst);
-    let buffer = BUFFER.load(Ordering::SeqCst);
-    // SAFETY: null or a buffer that is never freed.
-    if let Some(buffer) = unsafe { buffer.as_ref() }
-        // SAFETY: the kernel passes a siginfo_t, which is larger than the part that is read, and whose code says whether
-        // that part is a timer's.
-        && let Some(signal) = unsafe { info.cast::<TimerSignal>().as_ref() }
+    // SAFETY: the kernel passes a siginfo_t, which is larger than the part that is read, and whose code says whether that part
+    // is a timer's.
+    if let Some(signal) = unsafe { info.cast::<TimerSignal>().as_ref() }
         && signal.code == libc::SI_TIMER
         && signal.value >> 32 == OURS
         && let Some(slot) = known_slot(signal.value & 0xffff_ffff)
+        // Else it is a late signal of a timer that was deleted.
+        && slot.is_timer(signal.timer)
     {
-        take_sample(buffer, slot, context);
+        take_sample(slot, context);
     }
     IN_HANDLER.fetch_sub(1, Ordering::SeqCst);
     // SAFETY: as above.
@@ -358,16 +361,15 @@ fn program_counter(context: *mut c_void) -> u64 {
     counter
 }
 
-fn take_sample(buffer: &SampleBuffer, slot: &ThreadSlot, context: *mut c_void) {
-    // A late signal of a timer that was deleted, while the slot serves another thread already.
+fn take_sample(slot: &ThreadSlot, context: *mut c_void) {
     // SAFETY: gettid has no preconditions and may be called in signal handlers.
     if slot.os_thread.load(Ordering::Acquire) != unsafe { libc::gettid() } {
         return;
     }
+    // Before anything else: a timer that is not set again is silent for ever.
     let ticks = slot.next();
-    if ticks == 0 {
-        return;
-    }
+    // SAFETY: null or a buffer that is never freed.
+    let Some(buffer) = (unsafe { BUFFER.load(Ordering::SeqCst).as_ref() }).filter(|_| ticks > 0) else { return };
     let Some(env) = slot.find_environment() else { return };
     let walk = WALK.load(Ordering::Acquire);
     if walk.is_null() {

@@ -2,6 +2,7 @@ package targets.hot;
 
 import java.lang.management.ManagementFactory;
 import java.util.Scanner;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** Methods that use processor time, memory and monitors in known proportions, as long as a line asks for it. */
@@ -37,15 +38,16 @@ public class HotMethods {
         thread.start();
     }
 
-    /** Measures the processor time of both methods itself. */
+    /** Measures the processor time of both methods itself. They last differently each time: the kernel takes samples at its own ticks, and must not meet their rhythm. */
     static final class Burner {
         static void burn() {
             var threads = ManagementFactory.getThreadMXBean();
             while (true) {
                 long start = threads.getCurrentThreadCpuTime();
-                result += heavy(7_000_000);
+                int rounds = ThreadLocalRandom.current().nextInt(500_000, 1_500_000);
+                result += heavy(7 * rounds);
                 long between = threads.getCurrentThreadCpuTime();
-                result += light(3_000_000);
+                result += light(3 * rounds);
                 IN_HEAVY.addAndGet(between - start);
                 IN_LIGHT.addAndGet(threads.getCurrentThreadCpuTime() - between);
             }

@@ -28,7 +28,8 @@ class HotSpotsIT {
 
     private static final String TARGET = "targets.hot.HotMethods";
     private static final String BURNER = TARGET + "$Burner";
-    /** By which a share may be off beside its margin. */
+    /** Margins hold in 19 of 20 cases; there are more of them here. */
+    private static final double SURER = 1.5;
     private static final double TOLERANCE = 0.02;
     private static final String BUSY = "somebody else is looking";
     private static final String NO_RULE = """
@@ -55,9 +56,9 @@ class HotSpotsIT {
     private static void assertBurns(Program target, String rules, String kind, String source) throws IOException {
         try (Dialog program = target.talkWithAgent(AgentConfig.of(rules), RunDirectories.create())) {
             assertEquals("burn", program.ask("burn"));
-            JsonNode found = hot(program, "--by", "cpu", "--seconds", "4");
+            JsonNode found = hot(program, "--by", "cpu", "--seconds", "5");
             assertEquals(source, found.path("source").asText(), found::toString);
-            assertTrue(found.path("samples").asLong() > 100, found::toString);
+            assertTrue(found.path("samples").asLong() > 40, found::toString);
             program.send("quit");
             String[] truth = program.next().split(" ");
             double heavy = Double.parseDouble(truth[1]);
@@ -70,7 +71,7 @@ class HotSpotsIT {
             // Other threads use some time, too: the JVM's, and the one that reads the lines.
             assertTrue(together > 0.8, found::toString);
             double share = first.path("share").asDouble() / together;
-            assertTrue(Math.abs(share - part) <= first.path("margin").asDouble() + TOLERANCE, () -> "%.3f, truth %.3f: %s".formatted(share, part, found));
+            assertTrue(Math.abs(share - part) <= first.path("margin").asDouble() * SURER + TOLERANCE, () -> "%.3f, truth %.3f: %s".formatted(share, part, found));
             assertEquals("targets.hot", found.path("packages").path(0).path("package").asText(), found::toString);
             program.finish().assertExitCode(0);
         }
@@ -84,7 +85,7 @@ class HotSpotsIT {
                 JsonNode found = hot(program, "--by", "allocated", "--seconds", "2");
                 JsonNode large = named(found, TARGET + "$Allocator.large()");
                 double expected = 3_016.0 / (3_016 + 1_016);
-                assertTrue(Math.abs(large.path("share").asDouble() - expected) <= large.path("margin").asDouble() + TOLERANCE, found::toString);
+                assertTrue(Math.abs(large.path("share").asDouble() - expected) <= large.path("margin").asDouble() * SURER + TOLERANCE, found::toString);
                 quit(program);
             }
         }
@@ -131,7 +132,7 @@ class HotSpotsIT {
         }
     }
 
-    /** SIGPROF belongs to somebody else: samples at safepoints claim no margins. */
+    /** Samples at safepoints claim no margins. */
     @EachJdk(oldestAndNewest = true)
     void biasedSamplesHaveNoMargins(Jdk jdk) throws IOException {
         try (Dialog program = start(jdk, NO_RULE + "[sampler]\nengine = \"jvmti\"\n")) {
@@ -156,7 +157,9 @@ class HotSpotsIT {
             Finished refused = Tool.instr(List.of("hot", String.valueOf(program.pid()), "--seconds", "1"));
             assertTrue(refused.exitCode() == 1 && refused.stderr().contains(BUSY), refused::toString);
             Tool.instr(List.of("detach", String.valueOf(program.pid()))).assertExitCode(0);
-            first.handle((answer, error) -> answer).get();
+            // Either the answer came, or the agent left before.
+            String answer = first.handle((text, error) -> text == null ? "" : text).get();
+            assertTrue(answer.isEmpty() || new ObjectMapper().readTree(answer).path("seconds").asDouble() < 60, answer);
             assertEquals("wait", program.ask("wait"));
             quit(program);
         }

@@ -1,0 +1,150 @@
+//! For which method a stack counts.
+
+use std::sync::Arc;
+
+use instrument_core::rules::patterns::NameGlob;
+use rustc_hash::FxHashSet;
+
+use super::tally::CountedMethod;
+
+const BEGINS: &str = "the thread begins there";
+const CUT_OFF: &str = "the stack was cut off there";
+
+/// For which method stacks count.
+#[derive(Debug, Default)]
+pub(crate) enum Attribution {
+    /// The one that was executing.
+    #[default]
+    Innermost,
+    /// The caller of a method.
+    CallerOf(Arc<CalledMethod>),
+}
+
+/// A method whose callers are looked for.
+#[derive(Debug)]
+pub(crate) struct CalledMethod {
+    /// Its texts: of one overload, or of several.
+    pub(crate) texts: FxHashSet<String>,
+    /// Classes whose methods are passed through.
+    pub(crate) through: Vec<NameGlob>,
+}
+
+/// What a stack counts for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Attributed<'a> {
+    /// For this method; for callers, with what stands nearest to the method that is called.
+    Method(&'a CountedMethod, Option<&'a CountedMethod>),
+    /// For none, for this reason.
+    Reason(&'static str),
+    /// It is not one of those that are counted.
+    Elsewhere,
+    /// It is empty.
+    NoFrame,
+}
+
+impl Attribution {
+    /// Whether samples without a stack say nothing.
+    pub(crate) fn needs_stacks(&self) -> bool {
+        matches!(self, Attribution::CallerOf(_))
+    }
+
+    pub(super) fn of<'a>(&self, stack: &[&'a CountedMethod], truncated: bool) -> Attributed<'a> {
+        match (self, stack.first()) {
+            (_, None) => Attributed::NoFrame,
+            (Attribution::Innermost, Some(method)) => named(method, None),
+            (Attribution::CallerOf(called), Some(_)) => called.caller(stack, truncated),
+        }
+    }
+}
+
+impl CalledMethod {
+    /// The caller of the outermost call: a method that calls itself counts for whoever began that.
+    fn caller<'a>(&self, stack: &[&'a CountedMethod], truncated: bool) -> Attributed<'a> {
+        let Some(outermost) = stack.iter().rposition(|method| self.texts.contains(&*method.text)) else {
+            return Attributed::Elsewhere;
+        };
+        let mut via = None;
+        for method in stack.iter().skip(outermost + 1) {
+            if !self.passes(method) {
+                return named(method, via);
+            }
+            via = via.or(Some(*method));
+        }
+        Attributed::Reason(if truncated { CUT_OFF } else { BEGINS })
+    }
+
+    fn passes(&self, method: &CountedMethod) -> bool {
+        method.is_go_between || self.through.iter().any(|through| through.matches(&method.class))
+    }
+}
+
+fn named<'a>(method: &'a CountedMethod, via: Option<&'a CountedMethod>) -> Attributed<'a> {
+    method.unnamed.map_or(Attributed::Method(method, via), Attributed::Reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn method(text: &str) -> CountedMethod {
+        let (class, _) = text.rsplit_once('.').unwrap();
+        CountedMethod {
+            text: text.into(),
+            class: class.replace('.', "/").into_bytes().into(),
+            is_go_between: text.contains("Lambda") || text.contains("reflect"),
+            unnamed: text.starts_with("gone").then_some("gone"),
+        }
+    }
+
+    /// The caller of `a.B.hot` on this stack, and what stands between.
+    fn caller(stack: &[&str], truncated: bool) -> String {
+        let called = CalledMethod {
+            texts: std::iter::once("a.B.hot".to_owned()).collect(),
+            through: vec![NameGlob::class("java.**").unwrap()],
+        };
+        let methods: Vec<CountedMethod> = stack.iter().map(|text| method(text)).collect();
+        let stack: Vec<&CountedMethod> = methods.iter().collect();
+        match Attribution::CallerOf(Arc::new(called)).of(&stack, truncated) {
+            Attributed::Method(method, None) => method.text.to_string(),
+            Attributed::Method(method, Some(via)) => format!("{} via {}", method.text, via.text),
+            Attributed::Reason(reason) => reason.to_owned(),
+            Attributed::Elsewhere => "elsewhere".to_owned(),
+            Attributed::NoFrame => "none".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_caller_is_the_next_method_of_the_program() {
+        assert_eq!(caller(&["a.B.hot", "a.B.b", "a.B.c"], false), "a.B.b");
+        assert_eq!(caller(&["x.Y.z", "a.B.hot", "a.B.b"], false), "a.B.b", "time of callees is its time");
+        assert_eq!(caller(&["a.B.b", "a.B.c"], false), "elsewhere");
+        assert_eq!(caller(&[], false), "none");
+    }
+
+    #[test]
+    fn go_betweens_are_passed_through_and_the_nearest_is_named() {
+        let stack = ["a.B.hot", "a.B$$Lambda+0x1.run", "java.util.ArrayList.forEach", "a.B.c"];
+        assert_eq!(caller(&stack, false), "a.B.c via a.B$$Lambda+0x1.run");
+        assert_eq!(caller(&["a.B.hot", "jdk.reflect.M.invoke", "a.B.c"], false), "a.B.c via jdk.reflect.M.invoke");
+    }
+
+    #[test]
+    fn a_method_without_a_name_is_a_reason() {
+        assert_eq!(caller(&["a.B.hot", "gone.X.x", "a.B.c"], false), "gone");
+        let unnamed = method("gone.X.x");
+        assert_eq!(Attribution::Innermost.of(&[&unnamed], false), Attributed::Reason("gone"));
+    }
+
+    #[test]
+    fn recursion_counts_for_the_one_who_began_it() {
+        assert_eq!(caller(&["a.B.hot", "a.B.b", "a.B.hot", "a.B.c"], false), "a.B.c");
+        assert_eq!(caller(&["a.B.hot", "a.B.hot", "a.B.hot", "a.B.c"], false), "a.B.c");
+    }
+
+    #[test]
+    fn without_a_caller_it_is_said_why() {
+        assert_eq!(caller(&["a.B.b", "a.B.hot"], false), BEGINS);
+        assert_eq!(caller(&["a.B.hot", "java.lang.Thread.run"], false), BEGINS);
+        assert_eq!(caller(&["a.B.b", "a.B.hot"], true), CUT_OFF);
+    }
+}
