@@ -31,8 +31,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    attach, callees, callers, check, detach, diagnose, diff, dump, dump_trace, explain, export, hot, level, methods,
-    pause, pre, probe, ps, receive, reload, report, schema, send, status, stop, template, templates, transactions,
+    attach, callees, check, detach, diagnose, diff, dump, dump_trace, explain, export, hot, level, methods, pause, pre,
+    probe, ps, receive, reload, report, schema, send, status, stop, template, templates, transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -47,7 +47,7 @@ struct Arguments {
 enum Command {
     Attach(attach::Arguments),
     Callees(callees::Arguments),
-    Callers(callers::Arguments),
+    Callers(hot::callers::Arguments),
     Check(check::Arguments),
     Detach(detach::Arguments),
     Diagnose(diagnose::Arguments),
@@ -98,7 +98,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Attach(arguments) => attach::run(&arguments),
         Command::Callees(arguments) => callees::run(&arguments),
-        Command::Callers(arguments) => callers::run(&arguments),
+        Command::Callers(arguments) => hot::callers::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Detach(arguments) => detach::run(&arguments),
         Command::Diagnose(arguments) => return exit_code(diagnose::run(&arguments)),

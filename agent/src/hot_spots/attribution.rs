@@ -5,7 +5,7 @@ use std::sync::Arc;
 use instrument_core::rules::patterns::NameGlob;
 use rustc_hash::FxHashSet;
 
-use super::tally::CountedMethod;
+use super::counted_method::CountedMethod;
 
 const BEGINS: &str = "the thread begins there";
 const CUT_OFF: &str = "the stack was cut off there";

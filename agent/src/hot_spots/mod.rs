@@ -5,6 +5,7 @@
 //! shares of it.
 
 mod attribution;
+mod counted_method;
 mod queued_samples;
 mod recorded_calls;
 mod tally;

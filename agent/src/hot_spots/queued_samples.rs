@@ -7,7 +7,8 @@ use control::CodeKind;
 use rustc_hash::FxHashMap;
 
 use super::Detector;
-use super::tally::{CountedMethod, Seen, Tally};
+use super::counted_method::CountedMethod;
+use super::tally::{Seen, Tally};
 use crate::jvm::Jni;
 use crate::sampler::{Engine, QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
 

@@ -8,7 +8,8 @@ use records::probe_registry::ProbeRegistry;
 use rustc_hash::FxHashMap;
 
 use super::Detector;
-use super::tally::{CountedMethod, Seen, Tally};
+use super::counted_method::CountedMethod;
+use super::tally::{Seen, Tally};
 use crate::call_sites::method_text;
 use crate::jvm::Jni;
 use crate::probes::hottest::recorded_calls;

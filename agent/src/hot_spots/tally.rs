@@ -8,8 +8,7 @@ use instrument_core::internal_name::{package_of, to_source};
 use rustc_hash::FxHashMap;
 
 use super::attribution::{Attributed, Attribution};
-use crate::call_sites::method_text;
-use crate::jvm::MethodFacts;
+use super::counted_method::CountedMethod;
 
 /// Quantile of the normal distribution that leaves one case of twenty outside.
 const QUANTILE: f64 = 1.96;
@@ -19,33 +18,6 @@ const MOST_PACKAGES: usize = 10;
 const MOST_METHODS: usize = 100_000;
 const TOO_MANY: &str = "too many methods";
 const NO_FRAME: &str = "no Java frame";
-/// How javac names bodies of lambdas.
-const LAMBDA_BODY: &[u8] = b"lambda$";
-
-/// A method to count for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct CountedMethod {
-    /// `package.Class.method(Types)`
-    pub(super) text: Arc<str>,
-    /// Internal name of the class.
-    pub(super) class: Arc<[u8]>,
-    /// Whether it only calls for another one. The body of a lambda does not.
-    pub(super) is_go_between: bool,
-    /// Set if it stands for all methods of which nothing is known, for this reason.
-    pub(super) unnamed: Option<&'static str>,
-}
-
-impl CountedMethod {
-    /// From what the JVM says.
-    pub(super) fn of(facts: &MethodFacts) -> CountedMethod {
-        CountedMethod {
-            text: method_text(&facts.class, &facts.name, &facts.descriptor).into(),
-            class: facts.class.as_slice().into(),
-            is_go_between: facts.is_go_between() && !facts.name.starts_with(LAMBDA_BODY),
-            unnamed: None,
-        }
-    }
-}
 
 /// Something that was seen.
 #[derive(Debug, Clone, Copy)]

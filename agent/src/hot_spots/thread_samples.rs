@@ -6,7 +6,8 @@ use control::CodeKind;
 use rustc_hash::FxHashMap;
 
 use super::Detector;
-use super::tally::{CountedMethod, Seen, Tally};
+use super::counted_method::CountedMethod;
+use super::tally::{Seen, Tally};
 use crate::jvm::{
     AllThreads, Jni, Jvmti, MethodId, ObjectRef, ThreadState, WalkedStack, stacks_in_states, state_and_stack,
     thread_facts,

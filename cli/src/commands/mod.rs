@@ -2,7 +2,6 @@
 
 pub(crate) mod attach;
 pub(crate) mod callees;
-pub(crate) mod callers;
 pub(crate) mod check;
 pub(crate) mod detach;
 pub(crate) mod diagnose;

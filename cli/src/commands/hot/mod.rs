@@ -1,5 +1,7 @@
 //! `instr hot`: which methods use most of the processor, the time, the memory.
 
+pub(crate) mod callers;
+
 use std::io::{Write, stdout};
 
 use anyhow::Result;

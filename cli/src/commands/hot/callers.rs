@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::{Caller, Callers, HotBy, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
 use trace::report::{counted, duration};
 
-use super::hot::{margin, percent, remarks, what};
+use super::{margin, percent, remarks, what};
 use crate::running_agent::{ask, ask_text};
 
 /// Show who calls a method, and how its time is divided among these callers, by samples of stacks. Changes no class.
