@@ -111,6 +111,8 @@ pub(crate) struct Session {
     looking_for_hot_spots: Mutex<()>,
     /// Set when all that the configuration asks for has been started.
     has_started: AtomicBool,
+    /// Set if samples of running threads have been taken since the JVM started.
+    sampled_from_the_start: AtomicBool,
     ended: RwLock<Option<Ended>>,
     vm: JavaVm,
     jvmti: Jvmti,
@@ -278,6 +280,8 @@ impl Agent {
         let _ = self.reconciler.carry_out(&session.instrumentation, insert);
         session.start_sampler(jni);
         session.start_allocation_samples();
+        let is_sampled = session.running.lock().sampler.is_some();
+        session.sampled_from_the_start.store(jvm_starts && is_sampled, Ordering::Release);
         session.has_started.store(true, Ordering::Release);
         Ok(())
     }
@@ -492,6 +496,7 @@ impl Session {
             allocations: RwLock::default(),
             looking_for_hot_spots: Mutex::default(),
             has_started: AtomicBool::new(false),
+            sampled_from_the_start: AtomicBool::new(false),
             ended: RwLock::new(None),
             vm: agent.vm,
             jvmti: agent.jvmti,

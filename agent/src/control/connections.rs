@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::jvm::is_hung_up;
+
 /// Most connections at once.
 pub(super) const MOST: usize = 8;
 /// A client that has just connected, or got its answer, is left the time to ask.
@@ -141,6 +143,13 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// Whether the client is still there.
+    pub(super) fn is_open(&self) -> bool {
+        let places = self.all.places.lock();
+        let own = places.taken.iter().find(|place| place.number == self.number);
+        own.is_some_and(|place| !is_hung_up(&place.stream))
+    }
+
     /// Notes that the client may ask, or that a file is read.
     pub(super) fn reads(&self) {
         self.all.set(self.number, Activity::Reading);

@@ -78,11 +78,11 @@ pub(crate) trait Controlled: Send + Sync {
     /// Which methods have slow calls.
     fn suspects(&self, methods: Option<&str>, slower_than_us: Option<u64>) -> Result<SuspectList, Refusal>;
 
-    /// Looks for hot methods, for as long as the request says.
-    fn hot(&self, request: &HotRequest) -> Result<HotSpots, Refusal>;
+    /// Looks for hot methods, for as long as the request says and it `goes_on`.
+    fn hot(&self, request: &HotRequest, goes_on: &dyn Fn() -> bool) -> Result<HotSpots, Refusal>;
 
-    /// Looks who calls a method, for as long as the request says.
-    fn callers(&self, request: &CallersRequest) -> Result<Callers, Refusal>;
+    /// Looks who calls a method, for as long as the request says and it `goes_on`.
+    fn callers(&self, request: &CallersRequest, goes_on: &dyn Fn() -> bool) -> Result<Callers, Refusal>;
 
     /// Who wants which probes.
     fn claims(&self) -> ClaimList;
@@ -341,11 +341,12 @@ impl Service {
                 answer.give(controlled.suspects(methods.as_deref(), slower_than_us));
             }
             Request::Hot { by, seconds, share_percent, top } => {
-                answer.give(controlled.hot(&HotRequest { by, seconds, share_percent, top }));
+                let request = HotRequest { by, seconds, share_percent, top };
+                answer.give(controlled.hot(&request, &|| connection.is_open()));
             }
             Request::Callers { method, loader, by, seconds, through, most } => {
                 let request = CallersRequest { method, loader, by, seconds, through, most };
-                answer.give(controlled.callers(&request));
+                answer.give(controlled.callers(&request, &|| connection.is_open()));
             }
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),

@@ -14,9 +14,8 @@ use crate::sampler::{Engine, QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
 
 /// Between two looks; the queue has room for more.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Only while a sampler is at work does HotSpot note where inlined methods are in what it compiles.
-const BIAS_OF_LATE_SAMPLES: &str = "each thread by its own processor time, at any instruction, but in code that was compiled before, inlined methods may count for their neighbours \
-    (`-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints`, or `[sampler]` from the start, avoids that); threads of the JVM itself (compiler, collector) are left out, virtual threads \
+const BIAS_OF_LATE_SAMPLES: &str = "each thread by its own processor time, at any instruction, but in code that was compiled before, a method that the JIT has inlined may count for its caller \
+    (`-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints`, or `[sampler]` when the JVM starts, avoids that); threads of the JVM itself (compiler, collector) are left out, virtual threads \
     count for their carriers";
 const BIAS_OF_ALLOCATIONS: &str = "objects that the JVM picks, one for so many bytes on the average; large objects are picked more often and count for less";
 
@@ -35,6 +34,8 @@ pub(crate) struct QueuedSamples {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProcessorSamples {
     pub(crate) engine: Engine,
+    /// Whether compiled code says where inlined methods are: HotSpot notes that only while a sampler is at work, or with `-XX:+DebugNonSafepoints`.
+    pub(crate) knows_inlined: bool,
     /// Processor time that each stands for.
     pub(crate) interval: Duration,
 }
@@ -94,7 +95,7 @@ impl Detector for QueuedSamples {
 
     fn source(&self) -> (&'static str, Option<&'static str>) {
         match self.of_processor {
-            Some(ProcessorSamples { engine: Engine::Async, .. }) if !self.is_shared => {
+            Some(ProcessorSamples { engine: Engine::Async, knows_inlined: false, .. }) => {
                 (Engine::Async.name(), Some(BIAS_OF_LATE_SAMPLES))
             }
             Some(ProcessorSamples { engine, .. }) => (engine.name(), Some(engine.bias())),
@@ -103,7 +104,7 @@ impl Detector for QueuedSamples {
     }
 
     fn is_biased(&self) -> bool {
-        self.of_processor.is_some_and(|of| of.engine == Engine::Jvmti)
+        self.of_processor.is_some_and(|of| of.engine == Engine::Jvmti || !of.knows_inlined)
     }
 
     fn notes(&self) -> &[String] {

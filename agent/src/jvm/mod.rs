@@ -78,7 +78,7 @@ pub(crate) mod signal {
     //! Samples by signals.
     pub(crate) use super::threads::sample_signal::{has_signal, monotonic_nanos, prepare, slot, switch_off, switch_on};
 }
-pub(crate) use process::socket_peer::{effective_user, socket_peer};
+pub(crate) use process::socket_peer::{effective_user, is_hung_up, socket_peer};
 pub(crate) use process::vm_structs::{AllocationFields, CodeRegion, CodeRegions, VmStructs, perf_memory};
 pub(crate) use runtime_classes::static_members::{
     StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class, with_static_thread,

@@ -206,14 +206,14 @@ impl Controlled for Session {
         self.suspects_of(methods, slower_than_us)
     }
 
-    fn hot(&self, request: &HotRequest) -> Result<HotSpots, Refusal> {
+    fn hot(&self, request: &HotRequest, goes_on: &dyn Fn() -> bool) -> Result<HotSpots, Refusal> {
         self.check_that_probes_record()?;
-        self.hot_spots_of(request)
+        self.hot_spots_of(request, goes_on)
     }
 
-    fn callers(&self, request: &CallersRequest) -> Result<Callers, Refusal> {
+    fn callers(&self, request: &CallersRequest, goes_on: &dyn Fn() -> bool) -> Result<Callers, Refusal> {
         self.check_that_probes_record()?;
-        self.callers_of(request)
+        self.callers_of(request, goes_on)
     }
 
     fn claims(&self) -> ClaimList {

@@ -429,7 +429,7 @@ fn no_method(
     let name = wanted.split_once('(').map_or(wanted, |(name, _)| name).trim();
     let help = match nearest_name(name, names.iter().map(String::as_str)) {
         Some(nearest) if nearest == name => {
-            format!("{nearest} has other parameters: `{class}.{name}` means all of its overloads")
+            format!("{nearest} has other parameters: `instr callees` of `{class}.{name}` lists all of its overloads")
         }
         Some(nearest) => format!("did you mean `{class}.{nearest}`?"),
         None => format!("its methods are {}", first_names(&names)),
@@ -445,7 +445,7 @@ fn no_method(
 }
 
 /// As many as a line takes, and how many more there are.
-fn first_names(names: &[String]) -> String {
+pub(super) fn first_names(names: &[String]) -> String {
     let shown = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MOST_NAMES) {
         0 => shown,

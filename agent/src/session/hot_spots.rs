@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use control::{
-    Callers, CallersRequest, ErrorCode, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpots, LONGEST_HOT_SECONDS,
-    Refusal, USUAL_HOT_SECONDS,
+    Callers, CallersRequest, ErrorCode, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpot, HotSpots,
+    LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS,
 };
 use instrument_core::rules::patterns::NameGlob;
+use performance_data::PerformanceData;
 use settings::{AllocationConfig, SamplerConfig};
 
 use super::Session;
@@ -17,7 +18,7 @@ use crate::hot_spots::{
     Attribution, CalledMethod, Detector, Listed, ProcessorSamples, QueuedSamples, RecordedCalls, States, Tally,
     ThreadSamples, watch,
 };
-use crate::jvm::Jni;
+use crate::jvm::{Jni, VmStructs, perf_memory};
 use crate::sampler::{AllocationSampler, SampleQueue, Sampler, Surroundings};
 
 /// Fewer samples say little: a share of a half may be off by more than ten points.
@@ -51,14 +52,14 @@ enum Started {
 
 impl Session {
     /// Looks for hot methods, for as long as the request says.
-    pub(super) fn hot_spots_of(&self, request: &HotRequest) -> Result<HotSpots, Refusal> {
+    pub(super) fn hot_spots_of(&self, request: &HotRequest, goes_on: &dyn Fn() -> bool) -> Result<HotSpots, Refusal> {
         let by = request.by.unwrap_or(HotBy::Cpu);
-        let watched = self.watch(by, request.seconds, Attribution::Innermost)?;
+        let watched = self.watch(by, (request.seconds, goes_on), Attribution::Innermost)?;
         Ok(hot_spots(by, request, &watched))
     }
 
     /// Looks who calls a method, for as long as the request says.
-    pub(super) fn callers_of(&self, request: &CallersRequest) -> Result<Callers, Refusal> {
+    pub(super) fn callers_of(&self, request: &CallersRequest, goes_on: &dyn Fn() -> bool) -> Result<Callers, Refusal> {
         let by = request.by.unwrap_or(HotBy::Cpu);
         if !matches!(by, HotBy::Cpu | HotBy::Wall) {
             return Err(Refusal::from("callers are found by `cpu` or by `wall`".to_owned()));
@@ -68,11 +69,16 @@ impl Session {
         let meant = self.meant_methods(&request.method, request.loader.as_deref())?;
         let texts = meant.into_iter().map(|method| method.text).collect();
         let called = Attribution::CallerOf(Arc::new(CalledMethod { texts, through }));
-        let watched = self.watch(by, request.seconds, called)?;
+        let watched = self.watch(by, (request.seconds, goes_on), called)?;
         Ok(callers(by, request, &watched))
     }
 
-    fn watch(&self, by: HotBy, seconds: Option<u64>, attribution: Attribution) -> Result<Watched, Refusal> {
+    fn watch(
+        &self,
+        by: HotBy,
+        (seconds, goes_on): (Option<u64>, &dyn Fn() -> bool),
+        attribution: Attribution,
+    ) -> Result<Watched, Refusal> {
         let seconds = seconds.unwrap_or(USUAL_HOT_SECONDS);
         if !(1..=LONGEST_HOT_SECONDS).contains(&seconds) {
             return Err(Refusal::from(format!("{seconds} s: from 1 to {LONGEST_HOT_SECONDS} s are possible")));
@@ -91,7 +97,7 @@ impl Session {
         let found = self.vm.with_attached_daemon(c"instr-hot", |jni| {
             let (mut detector, started) = self.start_detector(by, depth, jni)?;
             let mut tally = Tally::new(attribution);
-            let goes_on = || !self.instrumentation.is_leaving();
+            let goes_on = || goes_on() && !self.instrumentation.is_leaving();
             let took = watch(&mut *detector, jni, &mut tally, (Duration::from_secs(seconds), &goes_on));
             let doubt = match &started {
                 Started::Sampler(sampler) => sampler.doubt().map(str::to_owned),
@@ -124,7 +130,8 @@ impl Session {
         if let Some(sampler) = self.running.lock().sampler.as_ref().filter(|sampler| sampler.is_at_work()) {
             let interval =
                 self.instrumentation.config.sampler.as_ref().map_or(Duration::ZERO, |config| config.interval);
-            let of = ProcessorSamples { engine: sampler.engine(), interval };
+            let knows_inlined = self.sampled_from_the_start.load(Ordering::Acquire) || notes_inlined();
+            let of = ProcessorSamples { engine: sampler.engine(), knows_inlined, interval };
             let samples = QueuedSamples::of_shared(Arc::clone(&self.samples), Some(of));
             return Ok((Box::new(samples), Started::Nothing));
         }
@@ -138,7 +145,8 @@ impl Session {
             self.instrumentation.events.listen_to_threads(jvmti, true);
         };
         let sampler = Sampler::start(surroundings, jni, &config, Arc::clone(&queue), listen)?;
-        let of = ProcessorSamples { engine: sampler.engine(), interval: config.interval };
+        let (engine, interval) = (sampler.engine(), config.interval);
+        let of = ProcessorSamples { engine, knows_inlined: notes_inlined(), interval };
         let samples = QueuedSamples::of_own(queue, Some(of));
         Ok((Box::new(samples), Started::Sampler(sampler)))
     }
@@ -187,17 +195,39 @@ fn hot_spots(by: HotBy, request: &HotRequest, watched: &Watched) -> HotSpots {
         margins: by != HotBy::Calls && !watched.is_biased,
         waiting: by == HotBy::Wall,
     };
+    let hot = tally.hot(listed);
     HotSpots {
         by,
         seconds: watched.took.as_secs_f64(),
         samples: tally.samples(),
         source: watched.source.to_owned(),
         bias: watched.bias.map(str::to_owned),
-        hot: tally.hot(listed),
         packages: tally.packages(),
         without_method: tally.without_method(),
-        notices: notices(by, watched),
+        notices: [below(&hot, listed.share).into_iter().collect(), notices(by, watched)].concat(),
+        hot,
     }
+}
+
+/// Whether the JVM was started so that all compiled code says where inlined methods are.
+fn notes_inlined() -> bool {
+    let memory = VmStructs::find().and_then(perf_memory);
+    let data = memory.as_deref().and_then(PerformanceData::parse);
+    let is_set = |data: &PerformanceData| {
+        let places = ["java.rt.vmArgs", "java.rt.vmFlags"].map(|name| data.text(name));
+        places.into_iter().flatten().any(|words| words.contains("+DebugNonSafepoints"))
+    };
+    data.as_ref().is_some_and(is_set)
+}
+
+/// Says so if the listed methods have not the share that was asked for.
+fn below(hot: &[HotSpot], share: f64) -> Option<String> {
+    let first = hot.first().filter(|first| first.share < share)?;
+    Some(format!(
+        "no method has {:.0} %: those with the largest shares are listed, from {:.1} %",
+        share * 100.0,
+        first.share * 100.0
+    ))
 }
 
 fn callers(by: HotBy, request: &CallersRequest, watched: &Watched) -> Callers {

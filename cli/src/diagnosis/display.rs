@@ -16,8 +16,8 @@ const FEWEST_ROWS: usize = 3;
 pub(super) enum Display {
     /// The tree, drawn over itself.
     Tree(LiveTree),
-    /// A line for each new state.
-    States(String),
+    /// A line for each new state, and for the first reason of one.
+    States(String, bool),
 }
 
 impl Display {
@@ -25,7 +25,7 @@ impl Display {
     pub(super) fn new(json: bool) -> Display {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if json || is_dumb || !stdout().is_terminal() {
-            Display::States(String::new())
+            Display::States(String::new(), false)
         } else {
             Display::Tree(LiveTree { lines: Vec::new() })
         }
@@ -35,9 +35,11 @@ impl Display {
     pub(super) fn show(&mut self, seen: &Diagnosis, hint: &str) -> Result<()> {
         match self {
             Display::Tree(tree) => tree.draw(seen, hint),
-            Display::States(last) => {
-                if *last != seen.state {
+            Display::States(last, has_reason) => {
+                // The reason has figures, which change.
+                if *last != seen.state || seen.reason.is_some() && !*has_reason {
                     last.clone_from(&seen.state);
+                    *has_reason = seen.reason.is_some();
                     let reason = seen.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
                     writeln!(stderr(), "{}{reason}", seen.state)?;
                 }

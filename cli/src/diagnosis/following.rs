@@ -76,7 +76,7 @@ impl Following {
             "Ctrl-C ends it and removes its probes".to_owned()
         };
         self.display.show(&(&seen).into(), &hint)?;
-        if self.last.is_none() && self.manner.keep && matches!(self.display, Display::States(_)) {
+        if self.last.is_none() && self.manner.keep && matches!(self.display, Display::States(..)) {
             eprintln!("claim {} stays: {}", seen.claim, self.how_to_look_again(seen.claim));
         }
         let is_final = seen.state.is_final();

@@ -18,7 +18,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
 declare_table! {
-    /// Watches the calls that probes record, for `instr suspects` and, if it may, to diagnose methods with slow calls by itself (docs/diagnose.md). Which calls
+    /// Watches the calls that probes record, for `instr suspects` and, if it may, to diagnose methods with slow calls by itself (docs/suspects.md). Which calls
     /// are slow: `[[slow-calls]]`.
     pub struct MonitorConfig = "monitor" {
         /// Whether the method that loses most time by slow calls is diagnosed without being asked.

@@ -101,11 +101,11 @@ impl Controlled for MadeUp {
         unreachable!("no test asks for it")
     }
 
-    fn hot(&self, _: &HotRequest) -> Result<HotSpots, Refusal> {
+    fn hot(&self, _: &HotRequest, _: &dyn Fn() -> bool) -> Result<HotSpots, Refusal> {
         unreachable!("no test asks for it")
     }
 
-    fn callers(&self, _: &CallersRequest) -> Result<Callers, Refusal> {
+    fn callers(&self, _: &CallersRequest, _: &dyn Fn() -> bool) -> Result<Callers, Refusal> {
         unreachable!("no test asks for it")
     }
 

@@ -25,6 +25,14 @@ pub(crate) fn socket_peer(stream: &UnixStream) -> io::Result<(u32, u32)> {
     Ok((peer.uid, u32::try_from(peer.pid).unwrap_or(0)))
 }
 
+/// Whether the other end of a connection is gone. One that has only said that it sends no more is still there.
+pub(crate) fn is_hung_up(stream: &UnixStream) -> bool {
+    let mut asked = libc::pollfd { fd: stream.as_raw_fd(), events: 0, revents: 0 };
+    // SAFETY: one structure on our stack; without a time nothing is waited for.
+    let found = unsafe { libc::poll(&raw mut asked, 1, 0) };
+    found > 0 && asked.revents & libc::POLLHUP != 0
+}
+
 /// Returns the number of the user whose rights this process has.
 pub(crate) fn effective_user() -> u32 {
     // SAFETY: geteuid has no preconditions.
@@ -34,6 +42,16 @@ pub(crate) fn effective_user() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_end_that_is_gone_is_noticed() {
+        let (one, other) = UnixStream::pair().unwrap();
+        assert!(!is_hung_up(&one));
+        other.shutdown(std::net::Shutdown::Write).unwrap();
+        assert!(!is_hung_up(&one), "it may still read");
+        drop(other);
+        assert!(is_hung_up(&one));
+    }
 
     #[test]
     fn the_peer_of_a_pair_of_sockets_is_this_process() {

@@ -21,7 +21,7 @@ use control::{
 use instrument_core::level::Level;
 use parking_lot::Mutex;
 
-use super::callees::MeantMethod;
+use super::callees::{MeantMethod, first_names};
 use super::claims::{check_for_tasks, open_context};
 use super::{Kinds, Session};
 use crate::call_sites;
@@ -230,13 +230,23 @@ impl Session {
     /// Returns the one method that a request means.
     fn method_to_diagnose(&self, request: &DiagnoseRequest) -> Result<MeantMethod, Refusal> {
         let mut meant = self.meant_methods(&request.method, request.loader.as_deref())?;
-        let only = meant.pop().filter(|_| meant.is_empty());
-        only.ok_or_else(|| {
-            let names: Vec<String> = meant.iter().map(|of| format!("{} [{}]", of.text, of.loader_name)).collect();
-            Refusal::new(ErrorCode::Malformed, format!("{} means several methods: {}, ...", request.method, names.join(", ")))
-                .help("name one of them with its types, in quotes: 'package.Class.method(int, String)'; `--loader` chooses a class loader")
-        })
+        if let [_, _, ..] = meant.as_slice() {
+            return Err(several(&request.method, &meant));
+        }
+        meant.pop().ok_or_else(|| Refusal::from(format!("{} means no method", request.method)))
     }
+}
+
+fn several(asked: &str, meant: &[MeantMethod]) -> Refusal {
+    let mut loaders: Vec<&str> = meant.iter().map(|of| of.loader_name.as_str()).collect();
+    loaders.dedup();
+    let with_loader = |of: &MeantMethod| match loaders.as_slice() {
+        [_] => of.text.clone(),
+        _ => format!("{} [{}]", of.text, of.loader_name),
+    };
+    let names: Vec<String> = meant.iter().map(with_loader).collect();
+    Refusal::new(ErrorCode::Malformed, format!("{asked} means several methods: {}", first_names(&names)))
+        .help("name one of them with its types, in quotes: 'package.Class.method(int, String)'; `--loader` chooses a class loader")
 }
 
 fn requested(root: &MeantMethod, request: &DiagnoseRequest) -> Result<RequestedProbes, Refusal> {

@@ -39,6 +39,7 @@ const ENOUGH_TIME: Duration = Duration::from_secs(2);
 const LEAST_LENGTH: u64 = 10;
 const MEASURING_NANOS: u64 = 60;
 const MOST_PART: f64 = 0.02;
+const NONE_HAS_BEGUN: &str = "no call has begun since the diagnosis did: one that was executing before is not measured";
 
 /// How far a diagnosis goes.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +77,8 @@ pub(super) struct Run {
     pub(super) classes: FxHashSet<Arc<[u8]>>,
     pub(super) cost: DiagnosisCost,
     pub(super) notices: Vec<String>,
+    /// Why the class of the root has not been changed yet, if it was seen waiting.
+    waited_for: Option<String>,
     state: DiagnosisState,
     /// Calls of the root in earlier rounds, and those of them that were slow.
     before: (u64, u64),
@@ -143,6 +146,7 @@ impl Run {
             classes: FxHashSet::default(),
             cost: DiagnosisCost { classes: 0, retransforms: 0, longest_stop_ms: 0.0, cpu_ms: 0.0 },
             notices: Vec::new(),
+            waited_for: None,
             state: DiagnosisState::Inserting,
             before: (0, 0),
             slower_than: options.slower_than,
@@ -172,6 +176,10 @@ impl Run {
         };
         self.record_slow_calls();
         self.publish();
+        let has_waited = self.state != DiagnosisState::Inserting && self.under.is_none();
+        let none = has_waited && self.shared.lock().calls == 0;
+        let last = self.waited_for.take().into_iter().chain(none.then(|| NONE_HAS_BEGUN.to_owned()));
+        self.shared.lock().notices.extend(last);
         let said = reason.clone().unwrap_or_else(|| "the question is answered".to_owned());
         // Nothing is removed twice: who ended the claim has removed what it had inserted.
         if self.session.instrumentation.claims.has(self.claim)
@@ -248,11 +256,17 @@ impl Run {
         if !self.place_root(step)? {
             std::thread::sleep(LOOK);
             let class = Arc::clone(&self.root.0.class);
-            let waits = self.session.reconciler.waiting(|name| name.as_bytes() == &*class);
-            self.shared.lock().reason = waits.into_iter().next();
+            let waits = self.session.reconciler.waiting(|name| name.as_bytes() == &*class).into_iter().next();
+            let shared = &mut *self.shared.lock();
+            // The end of the claim has a reason of its own, which is noted after it.
+            if self.session.instrumentation.claims.has(self.claim) {
+                shared.reason.clone_from(&waits);
+            }
+            self.waited_for = waits.or(self.waited_for.take());
             return Ok(false);
         }
         self.shared.lock().reason = None;
+        self.waited_for = None;
         if let Some(slower_than) = self.slower_than {
             call_sites::of_process().set_slower_than(self.number, length(slower_than));
         }

@@ -27,8 +27,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PERCENT", default_value_t = control::HOT_PERCENT, value_parser = clap::value_parser!(u32).range(0..=100))]
     share: u32,
     /// If none has that share, so many are listed.
-    #[arg(long, value_name = "N", default_value_t = control::HOT_TOP)]
-    top: usize,
+    #[arg(long, value_name = "N", default_value_t = control::HOT_TOP as u64, value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    top: u64,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -48,24 +48,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         by: Some(arguments.by),
         seconds: Some(arguments.seconds),
         share_percent: Some(arguments.share),
-        top: Some(arguments.top),
+        top: usize::try_from(arguments.top).ok(),
     };
     eprintln!("looking for {} s", arguments.seconds);
     let text = if arguments.json {
         ask_text(arguments.pid, &request)?.trim().to_owned() + "\n"
     } else {
-        listed(&ask(arguments.pid, &request)?, arguments.share)
+        listed(&ask(arguments.pid, &request)?)
     };
     stdout().write_all(text.as_bytes())?;
     Ok(())
 }
 
-fn listed(found: &HotSpots, share: u32) -> String {
+fn listed(found: &HotSpots) -> String {
     let mut text = format!("hot by {}: {} in {:.1} s ({})\n", what(found.by), seen(found), found.seconds, found.source);
-    let is_below = found.hot.first().is_some_and(|first| first.share * 100.0 < f64::from(share));
-    if is_below {
-        text += &format!("no method has {share} %; those with the largest shares:\n");
-    }
     if !found.hot.is_empty() {
         text += "   share          kind         method\n";
     }
@@ -175,14 +171,12 @@ mod tests {
             packages: a 90.0 %, (no package) 6.0 %\n\
             # 4.0 % of the samples without a method: no Java frame\n\
             # async: at any instruction\n";
-        assert_eq!(listed(&found(), 5), expected);
+        assert_eq!(listed(&found()), expected);
     }
 
     #[test]
-    fn it_is_said_if_no_method_has_the_share() {
-        let text = listed(&found(), 50);
-        assert!(text.contains("\nno method has 50 %; those with the largest shares:\n"), "{text}");
+    fn what_is_to_be_known_is_said() {
         let nothing = HotSpots { samples: 0, hot: Vec::new(), notices: vec!["no thread".to_owned()], ..found() };
-        assert!(listed(&nothing, 5).ends_with("# no thread\n"), "a source that saw nothing has no bias");
+        assert!(listed(&nothing).ends_with("# no thread\n"), "a source that saw nothing has no bias");
     }
 }

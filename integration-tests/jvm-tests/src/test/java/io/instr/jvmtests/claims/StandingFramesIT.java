@@ -93,6 +93,9 @@ class StandingFramesIT {
                 List.of("diagnose", String.valueOf(program.pid()), "targets.MainLoop$Spinner.help", "--slower-than", "1ms", "--for", "4s"));
             diagnosed.assertExitCode(3);
             assertTrue(diagnosed.stdout().contains("0 classes, 0 retransformations"), diagnosed::toString);
+            // While it waits, and at the end.
+            assertTrue(diagnosed.stderr().contains("waits for its probes: targets.MainLoop$Spinner"), diagnosed::toString);
+            assertTrue(diagnosed.stdout().contains("its time is over") && diagnosed.stdout().contains(WAITS), diagnosed::toString);
             assertAsFast(program, MILLIS, before, "after the diagnosis");
             program.send("quit");
             program.finish().assertExitCode(0);

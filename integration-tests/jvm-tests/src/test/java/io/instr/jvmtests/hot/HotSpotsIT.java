@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.BuildResult;
 import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
@@ -31,6 +32,7 @@ class HotSpotsIT {
     /** Margins hold in 19 of 20 cases; there are more of them here. */
     private static final double SURER = 1.5;
     private static final double TOLERANCE = 0.02;
+    private static final String[] NOTES_INLINED = {"-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"};
     private static final String BUSY = "somebody else is looking";
     private static final String NO_RULE = """
             [[rule]]
@@ -39,12 +41,25 @@ class HotSpotsIT {
 
     @EachJdk
     void byProcessorTimeTheSharesAreThoseOfTheProgram(Jdk jdk) throws IOException {
-        assertBurns(Program.target(jdk, TARGET), NO_RULE, "jit", "async");
+        assertBurns(Program.target(jdk, TARGET).with(NOTES_INLINED), NO_RULE, "jit", "async");
+    }
+
+    /** What the JIT has inlined before may count for its caller. */
+    @EachJdk(oldestAndNewest = true)
+    void withoutNotesOfTheJitThereAreNoMargins(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, NO_RULE)) {
+            assertEquals("burn", program.ask("burn"));
+            JsonNode found = hot(program, "--by", "cpu", "--seconds", "2");
+            JsonNode first = found.path("hot").path(0);
+            assertTrue(first.path("share").asDouble() > 0 && first.path("margin").isMissingNode(), found::toString);
+            assertTrue(found.path("bias").asText().contains("inlined may count for its caller"), found::toString);
+            quit(program);
+        }
     }
 
     @EachJdk(oldestAndNewest = true)
     void theInterpreterIsRecognised(Jdk jdk) throws IOException {
-        assertBurns(Program.target(jdk, TARGET).with("-Xint"), NO_RULE, "interpreted", "async");
+        assertBurns(Program.target(jdk, TARGET).with("-Xint").with(NOTES_INLINED), NO_RULE, "interpreted", "async");
     }
 
     /** The samples of a recording are counted along. */
@@ -161,6 +176,26 @@ class HotSpotsIT {
             String answer = first.handle((text, error) -> text == null ? "" : text).get();
             assertTrue(answer.isEmpty() || new ObjectMapper().readTree(answer).path("seconds").asDouble() < 60, answer);
             assertEquals("wait", program.ask("wait"));
+            quit(program);
+        }
+    }
+
+    /** Nobody waits for it any more. */
+    @EachJdk(oldestAndNewest = true)
+    void itEndsWithItsClient(Jdk jdk) throws Exception {
+        try (Dialog program = start(jdk, NO_RULE)) {
+            assertEquals("burn", program.ask("burn"));
+            List<String> command = List.of(BuildResult.AGENT.path().resolveSibling("instr").toString(), "hot", String.valueOf(program.pid()), "--seconds", "200");
+            ProcessBuilder client = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD);
+            Process looking;
+            String answer;
+            do {
+                looking = client.start();
+                answer = ControlSocket.ask(program, "{\"ask\":\"hot\",\"seconds\":1}");
+                // If this request came first, the client was refused.
+            } while (!answer.contains(BUSY));
+            looking.destroyForcibly().waitFor();
+            ControlSocket.awaitAnswer(program, "{\"ask\":\"hot\",\"seconds\":1}", text -> !text.contains(BUSY));
             quit(program);
         }
     }
