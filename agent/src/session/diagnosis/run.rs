@@ -176,8 +176,8 @@ impl Run {
         };
         self.record_slow_calls();
         self.publish();
-        let has_waited = self.state != DiagnosisState::Inserting && self.under.is_none();
-        let none = has_waited && self.shared.lock().calls == 0;
+        let waits_for_calls = self.state != DiagnosisState::Inserting && self.under.is_none();
+        let none = waits_for_calls && self.shared.lock().calls == 0;
         let last = self.waited_for.take().into_iter().chain(none.then(|| NONE_HAS_BEGUN.to_owned()));
         self.shared.lock().notices.extend(last);
         let said = reason.clone().unwrap_or_else(|| "the question is answered".to_owned());
@@ -406,8 +406,8 @@ impl Run {
             return false;
         }
         // Without fast calls in one round there are none in the next one either.
-        let has_waited = self.round.elapsed() >= PATIENCE || !self.is_compared;
-        root.fast.calls >= LEAST_CALLS || root.slow.calls >= LEAST_WITHOUT_FAST && has_waited
+        let waits_for_calls = self.round.elapsed() >= PATIENCE || !self.is_compared;
+        root.fast.calls >= LEAST_CALLS || root.slow.calls >= LEAST_WITHOUT_FAST && waits_for_calls
     }
 
     /// Follows what explains the methods about which nothing was decided. Returns whether more is measured from now on.
