@@ -181,8 +181,20 @@ fn sentence(
     Some(DiagnosisSentence {
         subject: format!("{}{under}", subject.method),
         calls: subject.calls,
-        branches: ends.iter().enumerate().filter_map(branch).collect(),
+        branches: together(ends.iter().enumerate().filter_map(branch)),
     })
+}
+
+/// Ways that read the same are one: a method that calls itself has the same one at each level.
+fn together(branches: impl Iterator<Item = DiagnosisBranch>) -> Vec<DiagnosisBranch> {
+    let mut all: Vec<DiagnosisBranch> = Vec::new();
+    for branch in branches {
+        match all.iter_mut().find(|of| of.way == branch.way) {
+            Some(same) => same.share += branch.share,
+            None => all.push(branch),
+        }
+    }
+    all
 }
 
 /// The way from the root to an end: `B`, `C`, `socket read`.
@@ -220,6 +232,8 @@ fn way((tree, stacks): (&Tree, &Stacks), end: NodeAt) -> Vec<String> {
         steps.push("spread over many calls of it".to_owned());
     }
     steps.reverse();
+    // A call and the methods that run for it may have the same name.
+    steps.dedup();
     steps
 }
 
@@ -286,6 +300,19 @@ mod tests {
         assert_eq!(result.nodes[3].parent, Some(1));
         assert_eq!(result.nodes[2].calls, None, "it was left aside, and not measured with the others");
         assert!((result.explained.unwrap() - 830.0 / 900.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn ways_that_read_the_same_are_one() {
+        let branch = |node, share, way: &[&str]| DiagnosisBranch {
+            node,
+            share,
+            way: way.iter().map(|step| (*step).to_owned()).collect(),
+        };
+        let both = together([branch(3, 0.5, &["B.b", "sleep"]), branch(7, 0.25, &["B.b", "sleep"])].into_iter());
+        assert_eq!(both, [branch(3, 0.75, &["B.b", "sleep"])]);
+        let others = [branch(3, 0.5, &["B.b", "sleep"]), branch(7, 0.25, &["C.c", "sleep"])];
+        assert_eq!(together(others.clone().into_iter()), others);
     }
 
     #[test]
