@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::{Caller, Callers, HotBy, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
 use trace::report::{counted, duration};
 
-use super::{margin, percent, remarks, what};
+use super::{announce, margin, percent, remarks, what};
 use crate::running_agent::{ask, ask_text};
 
 /// Show who calls a method, and how its time is divided among these callers, by samples of stacks. Changes no class.
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         through: arguments.through.clone(),
         most: arguments.most,
     };
-    eprintln!("looking for {} s", arguments.seconds);
+    announce(arguments.pid, arguments.seconds)?;
     let text = if arguments.json {
         ask_text(arguments.pid, &request)?.trim().to_owned() + "\n"
     } else {

@@ -6,7 +6,7 @@ use std::io::{Write, stdout};
 
 use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use control::{HotBy, HotSpot, HotSpots, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
+use control::{Hello, HotBy, HotSpot, HotSpots, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
 use instrument_core::words::Words;
 use trace::report::counted;
 
@@ -50,13 +50,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         share_percent: Some(arguments.share),
         top: usize::try_from(arguments.top).ok(),
     };
-    eprintln!("looking for {} s", arguments.seconds);
+    announce(arguments.pid, arguments.seconds)?;
     let text = if arguments.json {
         ask_text(arguments.pid, &request)?.trim().to_owned() + "\n"
     } else {
         listed(&ask(arguments.pid, &request)?)
     };
     stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Says how long it takes, once there is somebody who looks.
+pub(super) fn announce(pid: u32, seconds: u64) -> Result<()> {
+    let _: Hello = ask(pid, &Request::Hello)?;
+    eprintln!("looking for {seconds} s");
     Ok(())
 }
 
