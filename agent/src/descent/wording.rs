@@ -127,7 +127,8 @@ fn shown(
         slow_calls: sums.map(|sums| sums.slow.calls),
         total_ms: sums.map(|sums| millis(sums.slow.time + sums.fast.time)),
         slow_ms: sums.map(|sums| millis(sums.slow.time)),
-        share: node.and_then(|node| node.share),
+        // That of a call that was left aside is from other calls than all the rest.
+        share: node.filter(|node| node.fate != Fate::LeftAside).and_then(|node| node.share),
         running: waiting.map(|waiting| 1.0 - waiting),
         waiting,
         followed: node.is_some_and(|node| matches!(node.fate, Fate::Followed | Fate::End(_))),
