@@ -51,35 +51,58 @@ pub(super) fn joined(first: &Diagnosis, call: usize, answering: &[Answering]) ->
 /// request. Figures of different JVMs are of different calls, so means over all requests are compared: those of slow requests only would take no notice of
 /// slow calls whose request was fast there.
 fn shares(first: &Diagnosis, call: &DiagnosisNode, answering: &[Answering]) -> Vec<f64> {
-    let of_call = Means::of(call).map_or(0.0, |means| means.additional(slow_part_of_call(first, call), means.fast));
+    let slow_part = slow_part_of_call(first, call);
+    let of_call = Means::of(call).map_or(0.0, |means| means.additional(slow_part.part, means.fast));
     if of_call <= 0.0 {
         return vec![0.0; answering.len()];
     }
     // If no request of fast calls is known, what is explained is the whole time of the call.
     let is_whole = Means::of(call).is_some_and(|means| means.fast.is_none());
-    let by_jvm: Vec<f64> = answering.iter().map(|of| additional_per_request(of, is_whole)).collect();
+    let by_jvm: Vec<f64> = answering.iter().map(|of| additional_per_request(of, slow_part, is_whole)).collect();
     let whole = of_call.max(by_jvm.iter().sum());
     by_jvm.iter().map(|nanos| call.share.unwrap_or(0.0) * nanos / whole).collect()
 }
 
 /// How much longer a request takes on average because some are slow in this JVM; requests that others answer count with nothing.
-fn additional_per_request(of: &Answering, is_whole: bool) -> f64 {
+fn additional_per_request(of: &Answering, of_call: SlowPart, is_whole: bool) -> f64 {
     let Some(means) = of.found.nodes.first().and_then(Means::of) else { return 0.0 };
-    let slow_part = part(of.found.slow, of.found.calls);
-    of.part * means.additional(slow_part, means.fast.filter(|_| !is_whole)).max(0.0)
+    let own = SlowPart { part: part(of.found.slow, of.found.calls), calls: of.found.calls };
+    // The two have counted different calls: one slow call more or less is no difference.
+    let slow_part = if own.is_nearly(of_call) { of_call } else { own };
+    of.part * means.additional(slow_part.part, means.fast.filter(|_| !is_whole)).max(0.0)
+}
+
+/// Which part of so many calls is slow.
+#[derive(Debug, Clone, Copy)]
+struct SlowPart {
+    part: f64,
+    calls: u64,
+}
+
+impl SlowPart {
+    /// Whether they differ by no more than the standard deviation of the difference of two such counts of the same calls.
+    fn is_nearly(self, other: SlowPart) -> bool {
+        let [one, two] = [self, other].map(|of| of.calls.max(1) as f64);
+        let all = (self.part * one + other.part * two) / (one + two);
+        let deviation = (all * (1.0 - all) * (1.0 / one + 1.0 / two)).sqrt();
+        (self.part - other.part).abs() <= deviation
+    }
 }
 
 /// The part of the call's requests that are within slow calls of the first method. The whole diagnosis has seen more calls than were measured on all levels,
 /// but not all of them with a limit if that was learnt.
-fn slow_part_of_call(first: &Diagnosis, call: &DiagnosisNode) -> f64 {
+fn slow_part_of_call(first: &Diagnosis, call: &DiagnosisNode) -> SlowPart {
     let of_whole = || {
         let root = first.nodes.first().filter(|_| !first.learnt)?;
         let fast = |node: &DiagnosisNode| Some(node.calls?.saturating_sub(node.slow_calls?));
         let in_slow = first.slow as f64 * part(call.slow_calls?, root.slow_calls?);
         let in_fast = first.calls.saturating_sub(first.slow) as f64 * part(fast(call)?, fast(root)?);
-        (in_slow > 0.0).then(|| in_slow / (in_slow + in_fast))
+        (in_slow > 0.0).then(|| SlowPart { part: in_slow / (in_slow + in_fast), calls: first.calls })
     };
-    of_whole().unwrap_or_else(|| part(call.slow_calls.unwrap_or(0), call.calls.unwrap_or(0)))
+    of_whole().unwrap_or_else(|| {
+        let calls = call.calls.unwrap_or(0);
+        SlowPart { part: part(call.slow_calls.unwrap_or(0), calls), calls }
+    })
 }
 
 fn part(some: u64, all: u64) -> f64 {
@@ -253,6 +276,14 @@ mod tests {
         assert!(all.notices.iter().any(|of| of.starts_with(notice)), "{:?}", all.notices);
         let whole = joined(&first, 2, &[answering(7, 10, 1.0)]);
         assert!(whole.notices.is_empty(), "{:?}", whole.notices);
+    }
+
+    #[test]
+    fn a_slow_call_more_or_less_is_no_difference() {
+        let first = first();
+        let share = |slow| roots(&joined(&first, 2, &[answering(7, slow, 1.0)]), 2);
+        assert_near(&share(9), &share(10));
+        assert_near(&share(12), &share(10));
     }
 
     #[test]
