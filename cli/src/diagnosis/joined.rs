@@ -317,9 +317,9 @@ mod tests {
     fn the_requests_of_a_call_in_slow_calls_are_those_of_the_whole_diagnosis() {
         let mut first = first();
         (first.calls, first.slow) = (200, 50);
-        assert_near(&[slow_part_of_call(&first, &first.nodes[2])], &[0.25]);
+        assert_near(&[slow_part_of_call(&first, &first.nodes[2]).part], &[0.25]);
         first.learnt = true;
-        assert_near(&[slow_part_of_call(&first, &first.nodes[2])], &[1.0 / 3.0]);
+        assert_near(&[slow_part_of_call(&first, &first.nodes[2]).part], &[1.0 / 3.0]);
     }
 
     #[test]
