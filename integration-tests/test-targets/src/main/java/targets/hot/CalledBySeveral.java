@@ -74,6 +74,8 @@ public class CalledBySeveral {
     }
 
     static final class Helper {
+        static void nobodyCallsIt() {}
+
         static void help(int deeper, int rounds) {
             if (deeper > 0) help(deeper - 1, rounds);
             else loop(rounds);
