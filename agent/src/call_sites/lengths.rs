@@ -3,13 +3,13 @@
 use super::DiagnosisNumber;
 use super::memory::{self, LENGTHS};
 
-/// Returns the counters that have counted anything: the shortest length that each stands for, and how many calls had it.
+/// Returns the counters that have counted anything: the shortest length that each represents, and the number of its calls.
 pub(super) fn counted(diagnosis: DiagnosisNumber) -> Vec<(u64, u64)> {
     let counts = memory::lengths(diagnosis).into_iter().enumerate();
     counts.filter(|(_, count)| *count > 0).map(|(at, count)| (shortest(at), count)).collect()
 }
 
-/// The shortest time that a counter stands for.
+/// The shortest time that a counter represents.
 fn shortest(counter: usize) -> u64 {
     let (power, eighth) = (counter.min(LENGTHS - 1) / 8, counter as u64 % 8);
     if power < 3 { 0 } else { (8 + eighth) << (power - 3) }
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counter_stands_for_lengths_that_differ_by_an_eighth() {
+    fn a_counter_represents_lengths_that_differ_by_an_eighth() {
         // As java.instr.Sites computes it.
         let counter = |time: u64| {
             let power = 63 - (time | 8).leading_zeros() as usize;

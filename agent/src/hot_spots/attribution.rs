@@ -32,7 +32,7 @@ pub(crate) struct CalledMethod {
 /// What a stack counts for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Attributed<'a> {
-    /// For this method; for callers, with what stands nearest to the method that is called.
+    /// For this method; for callers, with the method nearest to the called one that was passed through, if there is one.
     Method(&'a CountedMethod, Option<&'a CountedMethod>),
     /// For none, for this reason.
     Reason(&'static str),
@@ -58,7 +58,7 @@ impl Attribution {
 }
 
 impl CalledMethod {
-    /// The caller of the outermost call: a method that calls itself counts for whoever began that.
+    /// The caller of the outermost call: a method that calls itself counts for the caller of its first call.
     fn caller<'a>(&self, stack: &[&'a CountedMethod], truncated: bool) -> Attributed<'a> {
         let Some(outermost) = stack.iter().rposition(|method| self.texts.contains(&*method.text)) else {
             return Attributed::Elsewhere;
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// The caller of `a.B.hot` on this stack, and what stands between.
+    /// The caller of `a.B.hot` on this stack, and the method between them.
     fn caller(stack: &[&str], truncated: bool) -> String {
         let called = CalledMethod {
             texts: std::iter::once("a.B.hot".to_owned()).collect(),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn recursion_counts_for_the_one_who_began_it() {
+    fn recursion_counts_for_the_caller_of_the_first_call() {
         assert_eq!(caller(&["a.B.hot", "a.B.b", "a.B.hot", "a.B.c"], false), "a.B.c");
         assert_eq!(caller(&["a.B.hot", "a.B.hot", "a.B.hot", "a.B.c"], false), "a.B.c");
     }

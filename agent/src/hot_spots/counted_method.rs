@@ -17,7 +17,7 @@ pub(crate) struct CountedMethod {
     pub(super) class: Arc<[u8]>,
     /// Whether it only calls for another one. The body of a lambda does not.
     pub(super) is_go_between: bool,
-    /// Set if it stands for all methods of which nothing is known, for this reason.
+    /// Set if it represents all methods without a name, for this reason.
     pub(super) unnamed: Option<&'static str>,
 }
 

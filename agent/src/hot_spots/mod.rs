@@ -37,7 +37,7 @@ pub(crate) trait Detector {
         &[]
     }
 
-    /// How many milliseconds a weight of 1 stands for, if it was watched for so long.
+    /// The milliseconds that a weight of 1 represents, after this time.
     fn millis(&self, watched: Duration) -> f64;
 
     /// Whether shares can be off by more than chance: then they have no margins.

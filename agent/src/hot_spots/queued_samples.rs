@@ -36,7 +36,7 @@ pub(crate) struct ProcessorSamples {
     pub(crate) engine: Engine,
     /// Whether compiled code says where inlined methods are: HotSpot notes that only while a sampler is at work, or with `-XX:+DebugNonSafepoints`.
     pub(crate) knows_inlined: bool,
-    /// Processor time that each stands for.
+    /// Processor time that each represents.
     pub(crate) interval: Duration,
 }
 
@@ -75,8 +75,7 @@ impl QueuedSamples {
 
     fn add_stack(&self, stack: &QueuedStack, seen: Seen, tally: &mut Tally) {
         let methods = stack.frames.iter().map(|frame| self.methods.get(&frame.method));
-        // A sample that was queued while this reader began may have methods that are told again only when they are met next: it is left out, as if it had been
-        // taken before.
+        // A sample that was taken while this reader began may have methods whose definitions it has not read: it is left out, like those before it.
         if let Some(methods) = methods.collect::<Option<Vec<_>>>() {
             tally.add_stack(&methods, stack.truncated, seen);
         }

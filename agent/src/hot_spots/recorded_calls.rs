@@ -17,7 +17,7 @@ use crate::recorder::CallRates;
 
 /// Counts are kept anyway: they are looked at only so often that the end is noticed soon.
 const PAUSE: Duration = Duration::from_millis(200);
-const BIAS: &str = "only methods with probes; at level watch, calls are seen now and then";
+const BIAS: &str = "only methods with probes; of several probes of a method, the one that recorded most; at level watch, calls are seen now and then";
 
 /// Compares the counts of all probes.
 pub(crate) struct RecordedCalls {
@@ -44,9 +44,14 @@ impl Detector for RecordedCalls {
         };
         let called: Vec<(u32, u64)> = now.iter().filter_map(since).collect();
         let known = self.probes.known(called.iter().map(|(number, _)| *number));
+        // Of several probes of a method, as of two templates, each records all calls, or fewer.
+        let mut by_method: FxHashMap<_, u64> = FxHashMap::default();
         for (known, (_, calls)) in known.iter().zip(called) {
             let Some(known) = known else { continue };
-            let (class, name, descriptor) = known.method();
+            let of_method = by_method.entry(known.method()).or_default();
+            *of_method = calls.max(*of_method);
+        }
+        for ((class, name, descriptor), calls) in by_method {
             let method = CountedMethod {
                 text: method_text(class, name, descriptor).into(),
                 class: class.into(),

@@ -22,7 +22,7 @@ const NO_FRAME: &str = "no Java frame";
 /// Something that was seen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
-    /// What it stands for: intervals of processor time, threads, bytes, calls.
+    /// What it represents: intervals of processor time, threads, bytes, calls.
     pub(super) weight: f64,
     /// How many samples it is.
     pub(super) samples: u64,
@@ -39,7 +39,7 @@ struct Counted {
     samples: u64,
     waiting: f64,
     by_kind: FxHashMap<CodeKind, f64>,
-    /// Of callers: what stood between.
+    /// Of callers: what was passed through.
     by_way: FxHashMap<Option<Arc<str>>, f64>,
 }
 
@@ -150,7 +150,7 @@ impl Tally {
         all
     }
 
-    /// The callers with the largest shares, at most so many. `millis` is what a weight of 1 stands for.
+    /// The callers with the largest shares, at most this number. A weight of 1 represents `millis`.
     pub(crate) fn callers(&self, most: usize, margins: bool, millis: f64) -> Vec<Caller> {
         let caller = |(method, counted): (&CountedMethod, &Counted)| Caller {
             method: method.text.to_string(),

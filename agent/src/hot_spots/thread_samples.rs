@@ -48,15 +48,15 @@ impl ThreadSamples {
         ThreadSamples { jvmti, states, depth, random: Random::default(), names: FxHashMap::default(), looks: 0 }
     }
 
-    /// Threads that are chosen this time, and how many each of them stands for.
+    /// The threads that are sampled this time, and the number of threads that each represents.
     fn chosen<'a>(&mut self, jni: &Jni<'_>, threads: &AllThreads<'a>) -> (Vec<ObjectRef<'a>>, f64) {
         let mut all = threads.as_slice().to_vec();
         let count = all.len().min(MOST_THREADS);
         self.random.choose(&mut all, count);
-        let stands_for = all.len() as f64 / count.max(1) as f64;
+        let represented = all.len() as f64 / count.max(1) as f64;
         all.truncate(count);
         all.retain(|thread| !thread_facts(self.jvmti, jni, *thread).name.starts_with(OWN_THREADS));
-        (all, stands_for)
+        (all, represented)
     }
 
     fn add(&mut self, jni: &Jni<'_>, (state, stack): (ThreadState, WalkedStack), weight: f64, tally: &mut Tally) {
@@ -91,7 +91,7 @@ impl ThreadSamples {
 impl Detector for ThreadSamples {
     fn look(&mut self, jni: &Jni<'_>, tally: &mut Tally) {
         let Ok(threads) = AllThreads::of_jvm(self.jvmti, jni) else { return };
-        let (chosen, stands_for) = self.chosen(jni, &threads);
+        let (chosen, represented) = self.chosen(jni, &threads);
         let stacks = stacks_in_states(self.jvmti, &chosen, self.depth + 1).or_else(|error| {
             // JDK 11 then gives none at all; the others are asked one by one.
             let alone = |thread: &ObjectRef<'_>| state_and_stack(self.jvmti, *thread, self.depth + 1).ok();
@@ -100,7 +100,7 @@ impl Detector for ThreadSamples {
         let Ok(stacks) = stacks else { return };
         self.looks += 1;
         for stack in stacks {
-            self.add(jni, stack, stands_for, tally);
+            self.add(jni, stack, represented, tally);
         }
     }
 

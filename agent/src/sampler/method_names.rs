@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::sample_queue::{QueuedFrame, QueuedItem, SampleQueue};
 use crate::jvm::{Jni, Jvmti, MethodFacts, MethodId};
 
-/// So many methods are known at a time; then all are told again, under new numbers. Programs that make classes all the time have ever
+/// So many methods are known at a time; then all are defined again, under new numbers. Programs that make classes all the time have ever
 /// new ones.
 const MOST: usize = 100_000;
 const UNLOADED: &str = "class unloaded";
@@ -23,12 +23,12 @@ pub(super) struct MethodNames {
 struct Known {
     number: u32,
     lines: Vec<(u32, u32)>,
-    /// The last of those who look at copies of the samples that it was told to.
-    told_to: u32,
+    /// The last reader of copies that has its definition.
+    defined_for: u32,
 }
 
 impl MethodNames {
-    /// A frame for the queue, which has been told the method afterwards.
+    /// A frame for the queue, which has the definition of its method afterwards.
     pub(super) fn frame(
         &mut self,
         (jvmti, jni): (Jvmti, &Jni<'_>),
@@ -50,34 +50,34 @@ impl MethodNames {
             if self.known.len() >= MOST {
                 self.known.clear();
             }
-            let known = tell(&mut self.next, queue, facts, None);
+            let known = define(&mut self.next, queue, facts, None);
             self.known.insert(id, known);
         }
         let Some(known) = self.known.get_mut(&id) else { return QueuedFrame { method: 0, line: 0, offset } };
-        if std::mem::replace(&mut known.told_to, queue.looks()) != queue.looks() {
+        if std::mem::replace(&mut known.defined_for, queue.readers()) != queue.readers() {
             let facts = id.facts(jvmti, jni);
             let unnamed = facts.is_none().then_some(UNLOADED);
             let facts = facts.unwrap_or_else(|| stand_in_facts(UNLOADED));
-            queue.tell_again(QueuedItem::Method { number: known.number, facts, unnamed });
+            queue.define_again(QueuedItem::Method { number: known.number, facts, unnamed });
         }
         let line = offset.map_or(0, |offset| line_at(&known.lines, offset));
         QueuedFrame { method: known.number, line, offset }
     }
 }
 
-fn tell(next: &mut u32, queue: &SampleQueue, facts: MethodFacts, unnamed: Option<&'static str>) -> Known {
-    let known = Known { number: *next, lines: facts.lines.clone(), told_to: queue.looks() };
+fn define(next: &mut u32, queue: &SampleQueue, facts: MethodFacts, unnamed: Option<&'static str>) -> Known {
+    let known = Known { number: *next, lines: facts.lines.clone(), defined_for: queue.readers() };
     *next += 1;
     queue.push(QueuedItem::Method { number: known.number, facts, unnamed });
     known
 }
 
-/// The number of the method that stands for those of which nothing is known for this reason.
+/// The number of the method that represents those without a name, for this reason.
 fn stand_in(place: &mut Option<Known>, next: &mut u32, queue: &SampleQueue, why: &'static str) -> u32 {
-    let known = place.get_or_insert_with(|| tell(next, queue, stand_in_facts(why), Some(why)));
-    if std::mem::replace(&mut known.told_to, queue.looks()) != queue.looks() {
+    let known = place.get_or_insert_with(|| define(next, queue, stand_in_facts(why), Some(why)));
+    if std::mem::replace(&mut known.defined_for, queue.readers()) != queue.readers() {
         let (number, facts) = (known.number, stand_in_facts(why));
-        queue.tell_again(QueuedItem::Method { number, facts, unnamed: Some(why) });
+        queue.define_again(QueuedItem::Method { number, facts, unnamed: Some(why) });
     }
     known.number
 }

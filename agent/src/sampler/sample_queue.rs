@@ -36,7 +36,7 @@ pub(crate) struct QueuedStack {
 pub(crate) enum QueuedItem {
     /// Samples are taken.
     Engine { at: u64, engine: Engine, interval: Duration },
-    /// A method that was seen for the first time; numbers count up from 0. `unnamed`: it stands for all of which nothing is known, for this reason.
+    /// Defines a method; numbers count up from 0. `unnamed`: it represents all methods without a name, for this reason.
     Method { number: u32, facts: MethodFacts, unnamed: Option<&'static str> },
     /// A thread.
     Thread { id: u64, name: String, os_thread: u64, is_virtual: bool },
@@ -56,10 +56,10 @@ pub(crate) enum QueuedItem {
 #[derive(Debug, Default)]
 pub(crate) struct SampleQueue {
     items: Mutex<Vec<QueuedItem>>,
-    /// The same items once more, while somebody else looks at samples.
+    /// Copies of the items, while there is a second reader.
     copies: Mutex<Option<Vec<QueuedItem>>>,
-    /// How many have begun to look: each has to be told the methods that it meets.
-    looks: AtomicU32,
+    /// The number of second readers up to now: each needs the definitions of its methods.
+    readers: AtomicU32,
 }
 
 impl SampleQueue {
@@ -80,32 +80,32 @@ impl SampleQueue {
         true
     }
 
-    /// From now on all items can be taken twice; methods that were told before are told again when they are met.
+    /// Begins to copy items, for a second reader; methods that were defined before are defined again with their next sample.
     pub(crate) fn begin_copies(&self) {
         *self.copies.lock() = Some(Vec::new());
-        self.looks.fetch_add(1, Ordering::Release);
+        self.readers.fetch_add(1, Ordering::Release);
     }
 
-    /// Takes the items since the last time once more.
+    /// Takes the copies since the last time.
     pub(crate) fn take_copies(&self) -> Vec<QueuedItem> {
         self.copies.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Nobody looks any more.
+    /// Ends copying.
     pub(crate) fn end_copies(&self) {
         *self.copies.lock() = None;
     }
 
-    /// Tells a method to those who look at copies and were not told before.
-    pub(super) fn tell_again(&self, item: QueuedItem) {
+    /// Adds a definition to the copies only.
+    pub(super) fn define_again(&self, item: QueuedItem) {
         if let Some(copies) = &mut *self.copies.lock() {
             copies.push(item);
         }
     }
 
-    /// How many have begun to look at copies.
-    pub(super) fn looks(&self) -> u32 {
-        self.looks.load(Ordering::Acquire)
+    /// The number of second readers up to now.
+    pub(super) fn readers(&self) -> u32 {
+        self.readers.load(Ordering::Acquire)
     }
 
     pub(super) fn engine(&self, at: u64, engine: Engine, interval: Duration) {

@@ -38,7 +38,7 @@ struct Watched {
     source: &'static str,
     bias: Option<&'static str>,
     is_biased: bool,
-    /// What a weight of 1 stands for.
+    /// The milliseconds that a weight of 1 represents.
     millis: f64,
     notes: Vec<String>,
 }

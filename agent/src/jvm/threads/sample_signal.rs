@@ -48,7 +48,7 @@ struct TimerSignal {
     value: usize,
 }
 
-/// Most intervals that one sample stands for: a thread that could not be interrupted for so long is an accident.
+/// Most intervals that one sample represents: no thread is out of reach for longer.
 const MOST_TICKS: u32 = 10_000;
 
 static WALK: AtomicPtr<c_void> = AtomicPtr::new(null_mut());

@@ -1,15 +1,13 @@
 //! `instr callers`: who calls a method, by samples.
 
 use std::fmt::Write as _;
-use std::io::{Write, stdout};
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::{Caller, Callers, HotBy, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
 use trace::report::{counted, duration};
 
-use super::{announce, margin, percent, remarks, what};
-use crate::running_agent::{ask, ask_text};
+use super::{margin, percent, print_answer, remarks, what};
 
 /// Show who calls a method, and how its time is divided among these callers, by samples of stacks. Changes no class.
 #[derive(Debug, clap::Args)]
@@ -52,14 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         through: arguments.through.clone(),
         most: arguments.most,
     };
-    announce(arguments.pid, arguments.seconds)?;
-    let text = if arguments.json {
-        ask_text(arguments.pid, &request)?.trim().to_owned() + "\n"
-    } else {
-        listed(&ask(arguments.pid, &request)?)
-    };
-    stdout().write_all(text.as_bytes())?;
-    Ok(())
+    print_answer(arguments.pid, &request, (arguments.seconds, arguments.json), listed)
 }
 
 fn listed(found: &Callers) -> String {

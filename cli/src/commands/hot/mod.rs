@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use control::{Hello, HotBy, HotSpot, HotSpots, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
 use instrument_core::words::Words;
+use serde::de::DeserializeOwned;
 use trace::report::counted;
 
 use crate::running_agent::{ask, ask_text};
@@ -50,20 +51,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         share_percent: Some(arguments.share),
         top: usize::try_from(arguments.top).ok(),
     };
-    announce(arguments.pid, arguments.seconds)?;
-    let text = if arguments.json {
-        ask_text(arguments.pid, &request)?.trim().to_owned() + "\n"
-    } else {
-        listed(&ask(arguments.pid, &request)?)
-    };
-    stdout().write_all(text.as_bytes())?;
-    Ok(())
+    print_answer(arguments.pid, &request, (arguments.seconds, arguments.json), listed)
 }
 
-/// Says how long it takes, once there is somebody who looks.
-pub(super) fn announce(pid: u32, seconds: u64) -> Result<()> {
+/// Says how long it takes, once an agent has answered, and prints what it finds: as JSON, or as this text.
+pub(super) fn print_answer<T: DeserializeOwned>(
+    pid: u32,
+    request: &Request,
+    (seconds, json): (u64, bool),
+    listed: impl FnOnce(&T) -> String,
+) -> Result<()> {
     let _: Hello = ask(pid, &Request::Hello)?;
     eprintln!("looking for {seconds} s");
+    let text = if json { ask_text(pid, request)?.trim().to_owned() + "\n" } else { listed(&ask(pid, request)?) };
+    stdout().write_all(text.as_bytes())?;
     Ok(())
 }
 
