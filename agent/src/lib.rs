@@ -43,3 +43,4 @@ mod session;
 mod statistics;
 mod thread_memory;
 mod transform;
+mod walks;

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 /// A source of random numbers, seeded by the standard library.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Random {
     state: RandomState,
     drawn: u64,

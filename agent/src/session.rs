@@ -27,7 +27,7 @@ use crate::jvm::{
 use crate::jvm_figures::FullCalls;
 use crate::probes::runtime_classes::RuntimeClasses;
 use crate::reconcile::{self, Change, Outcome, Reconciler};
-use crate::recorder::{self, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, Watcher};
+use crate::recorder::{self, CallRates, DumpDesk, LiveTree, NestedCalls, RecordCounts, Rings, Watcher};
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::statistics::Statistics;
 use crate::transform::instrumentation::{Beginning, Instrumentation};
@@ -51,10 +51,12 @@ mod pinned_claims;
 mod probed_methods;
 mod recording;
 mod reload;
+mod walk;
 
 use diagnosis::Diagnoses;
 use monitor::Monitor;
 use recording::{Ended, Running};
+use walk::Walks;
 
 /// The agent: connected to the JVM for good.
 #[derive(Debug)]
@@ -91,6 +93,10 @@ pub(crate) struct Session {
     pub(crate) lengths: SharedLengths,
     /// The call tree up to now, if somebody may ask.
     pub(crate) tree: Option<Arc<Mutex<LiveTree>>>,
+    /// What a walk sees of the calls.
+    nested: Arc<NestedCalls>,
+    /// The walk that is under way, or the last one.
+    walks: Walks,
     /// What the drainer has seen up to now.
     pub(crate) records: Mutex<RecordCounts>,
     /// Names of the files it writes.
@@ -484,6 +490,8 @@ impl Session {
             rates,
             lengths,
             tree,
+            nested: Arc::default(),
+            walks: Walks::default(),
             records: Mutex::new(RecordCounts::default()),
             file_names,
             running: Mutex::new(Running::default()),

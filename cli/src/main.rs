@@ -79,6 +79,7 @@ enum Command {
     Templates(templates::Arguments),
     Top(commands::top::Arguments),
     Transactions(transactions::Arguments),
+    Walk(hot::walk::Arguments),
 }
 
 /// Has the program end in silence if nobody reads its output any more, which `println!` would report as a panic.
@@ -129,6 +130,7 @@ fn main() -> ExitCode {
         Command::Template(arguments) => template::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),
+        Command::Walk(arguments) => return exit_code(hot::walk::run(&arguments)),
         Command::Transactions(arguments) => transactions::run(&arguments),
     };
     exit_code(outcome.map(|()| ExitCode::SUCCESS))

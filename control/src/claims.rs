@@ -121,7 +121,7 @@ messages! {
     pub struct ClaimRow {
         /// Its number; none for rules, which the configuration file states.
         pub id: Option<u32>,
-        /// `rules`, `user`, `persisted` (a claim that was pinned before the start), `diagnosis`, `governor` or `monitor`.
+        /// `rules`, `user`, `persisted` (a claim that was pinned before the start), `diagnosis`, `walk`, `governor` or `monitor`.
         pub owner: String,
         /// `probe`, `level` (of probes that others want), `detail` (a higher level, because calls were slow), `ceiling` (no higher level), `suppress` (no probe) and others.
         pub role: String,

@@ -32,6 +32,10 @@ pub use calls::hot_spots::{
     LONGEST_HOT_SECONDS, PackageShare, USUAL_HOT_SECONDS, WithoutMethod,
 };
 pub use calls::suspects::{Suspect, SuspectList};
+pub use calls::walk::{
+    WALK_CALLS, WALK_HOOKS, WALK_LEVELS, WALK_PERCENT, WALK_PERIOD_MS, Walk, WalkCaller, WalkHooks, WalkLevel,
+    WalkRequest,
+};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
 pub use claims::{
     BaggageFigures, ClaimLimits, ClaimList, ClaimRow, ConditionFigures, ContextMethod, ProbeRequest, Probed, Removed,

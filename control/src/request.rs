@@ -12,7 +12,7 @@ use crate::message::{Described, Field, Types, object, words};
 use crate::{
     CallTree, CallTreeDone, CallTreePart, Callees, Callers, Changed, ClaimList, Diagnosis, Dumped, Explained, Hello,
     HotBy, HotSpots, InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status,
-    Stopped, SuspectList, Switched,
+    Stopped, SuspectList, Switched, Walk,
 };
 
 /// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
@@ -308,6 +308,50 @@ requests! {
         most: Option<usize>,
     } = "callers", answered by Callers;
 
+    /// Walks up from hot methods: who calls them, and who calls these, level by level, by samples and by probes that stand in two levels at a time. The answer comes when
+    /// all levels have been measured, and all probes are removed; one such request is carried out at a time. It ends with the connection.
+    Walk {
+        /// The method to begin at, as `package.Class.method`, or `package.Class.method(int, String)`; the hot ones unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        method: Option<String>,
+        /// Only of class loaders of this name or class, with `*`; all that have such a class unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        loader: Option<String>,
+        /// So many hot methods; 3 unless stated, 8 at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        top: Option<usize>,
+        /// For how long samples are taken first, in seconds; 10 unless stated, 240 at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seconds: Option<u64>,
+        /// For how long each level is measured, in milliseconds; 3000 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        period_ms: Option<u64>,
+        /// A level is measured no longer than until so many calls of its methods have been; 20000 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        calls: Option<u64>,
+        /// Most levels; 8 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        levels: Option<usize>,
+        /// Callers with this share of the processor time of a method are followed, in percent; 5 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        percent: Option<u32>,
+        /// At most so many callers of a method are followed; all unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most_callers: Option<usize>,
+        /// Most probes at a time; 16 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hooks: Option<usize>,
+        /// Classes `package.Class` with `*` and `**`, through whose methods one looks at their callers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        through: Vec<String>,
+        /// Classes at whose methods the walk ends.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        boundary: Vec<String>,
+    } = "walk", answered by Walk;
+
+    /// How far the walk has come that is under way, or what the last one has found.
+    WalkProgress = "walk-progress", answered by Walk;
+
     /// Who wants which probes.
     Claims = "claims", answered by ClaimList;
 
@@ -343,6 +387,8 @@ impl Request {
                 | Request::Suspects { .. }
                 | Request::Hot { .. }
                 | Request::Callers { .. }
+                | Request::Walk { .. }
+                | Request::WalkProgress
                 | Request::Pause
                 | Request::Resume
         )
@@ -359,6 +405,7 @@ impl Request {
                     | Request::Callees { .. }
                     | Request::Hot { .. }
                     | Request::Callers { .. }
+                    | Request::Walk { .. }
             )
     }
 }

@@ -12,7 +12,7 @@ use control::{
     ClaimList, DiagnoseRequest, Diagnosis, Dumped, ErrorCode, Explained, Hello, HotRequest, HotSpots, InventoryClass,
     InventoryDone, InventoryPart, InventoryRequest, LONGEST_REQUEST, MethodRow, MethodsDone, MethodsPart, PROTOCOL,
     ProbeRequest, Probed, Refusal, Reloaded, Removed, Request, RequestId, RequestLine, Status, Stopped, SuspectList,
-    Switched, WantedLevel, answer_line,
+    Switched, Walk, WalkRequest, WantedLevel, answer_line,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -83,6 +83,12 @@ pub(crate) trait Controlled: Send + Sync {
 
     /// Looks who calls a method, for as long as the request says and it `goes_on`.
     fn callers(&self, request: &CallersRequest, goes_on: &dyn Fn() -> bool) -> Result<Callers, Refusal>;
+
+    /// Walks up from hot methods, as long as it `goes_on`.
+    fn walk(&self, request: &WalkRequest, goes_on: &(dyn Fn() -> bool + Sync)) -> Result<Walk, Refusal>;
+
+    /// How far the walk has come.
+    fn walk_progress(&self) -> Result<Walk, Refusal>;
 
     /// Who wants which probes.
     fn claims(&self) -> ClaimList;
@@ -348,6 +354,10 @@ impl Service {
                 let request = CallersRequest { method, loader, by, seconds, through, most };
                 answer.give(controlled.callers(&request, &|| connection.is_open()));
             }
+            walk @ Request::Walk { .. } => {
+                answer.give(controlled.walk(&walk_request(walk), &|| connection.is_open()));
+            }
+            Request::WalkProgress => answer.give(controlled.walk_progress()),
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),
             Request::Reload => answer.give(self.reload(&*controlled, connection)),
@@ -357,6 +367,39 @@ impl Service {
             Request::Stop => answer.give(controlled.stop()),
         }
         Some(())
+    }
+}
+
+fn walk_request(request: Request) -> WalkRequest {
+    match request {
+        Request::Walk {
+            method,
+            loader,
+            top,
+            seconds,
+            period_ms,
+            calls,
+            levels,
+            percent,
+            most_callers,
+            hooks,
+            through,
+            boundary,
+        } => WalkRequest {
+            method,
+            loader,
+            top,
+            seconds,
+            period_ms,
+            calls,
+            levels,
+            percent,
+            most_callers,
+            hooks,
+            through,
+            boundary,
+        },
+        _ => WalkRequest::default(),
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Claim {
     pub(crate) ended: Option<&'static str>,
 }
 
-/// Whether a claim is in the file of claims for the next start, or comes from another file.
+/// Whether a claim is in the file of claims for the next start, or comes from elsewhere than a person's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
     No,
@@ -58,6 +58,8 @@ pub(crate) enum Kept {
     SinceEarlierStart,
     /// It is a `[[context]]` of the configuration file.
     InConfiguration,
+    /// It belongs to a walk, which ends it.
+    ForWalk,
 }
 
 impl Claim {

@@ -137,6 +137,14 @@ impl RequestedProbes {
         })
     }
 
+    /// Timed calls of one method: `text` is `package.Class.method(Types)`, `class` and `name` are what the JVM has.
+    pub(crate) fn of_method(class: &[u8], name: &[u8], text: &str, level: Level) -> Result<RequestedProbes, String> {
+        let [class, name] = [class, name].map(String::from_utf8_lossy);
+        let probes = RequestedProbes::parse(&format!("{}.{name}", class.replace('/', ".")), "timed", level)?;
+        let types = text.find('(').and_then(|at| text.get(at..)).unwrap_or_default();
+        Ok(RequestedProbes { method: format!("{name}{types}"), ..probes })
+    }
+
     /// The same, but recording only while the methods of `a.B.c > d.E.f` are executing, in this order.
     pub(crate) fn within(self, methods: &str) -> Result<RequestedProbes, String> {
         let step = |text: &str| match text.trim() {

@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 
 use super::counted_method::CountedMethod;
 
-const BEGINS: &str = "the thread begins there";
-const CUT_OFF: &str = "the stack was cut off there";
+pub(super) const BEGINS: &str = "the thread begins there";
+pub(super) const CUT_OFF: &str = "the stack was cut off there";
 
 /// For which method stacks count.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ pub(super) enum Attributed<'a> {
 
 impl Attribution {
     /// Whether samples without a stack say nothing.
-    pub(crate) fn needs_stacks(&self) -> bool {
+    pub(super) fn needs_stacks(&self) -> bool {
         matches!(self, Attribution::CallerOf(_))
     }
 

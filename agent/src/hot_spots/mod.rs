@@ -8,6 +8,7 @@ mod attribution;
 mod counted_method;
 mod queued_samples;
 mod recorded_calls;
+mod sampled_stacks;
 mod tally;
 mod thread_samples;
 
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 pub(crate) use attribution::{Attribution, CalledMethod};
 pub(crate) use queued_samples::{ProcessorSamples, QueuedSamples};
 pub(crate) use recorded_calls::RecordedCalls;
+pub(crate) use sampled_stacks::{SampledCaller, SampledStacks};
 pub(crate) use tally::{Listed, Tally};
 pub(crate) use thread_samples::{States, ThreadSamples};
 

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::attribution::{Attributed, Attribution};
 use super::counted_method::CountedMethod;
+use super::sampled_stacks::SampledStacks;
 
 /// Quantile of the normal distribution that leaves one case of twenty outside.
 const QUANTILE: f64 = 1.96;
@@ -47,6 +48,8 @@ struct Counted {
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     attribution: Attribution,
+    /// All stacks, if they are kept.
+    stacks: Option<SampledStacks>,
     by_method: FxHashMap<CountedMethod, Counted>,
     /// Samples that are not attributed: of other methods than the one whose callers are counted.
     elsewhere: u64,
@@ -75,8 +78,26 @@ impl Tally {
         Tally { attribution, ..Tally::default() }
     }
 
+    /// The same; whole stacks are kept, too.
+    pub(crate) fn with_stacks(self) -> Tally {
+        Tally { stacks: Some(SampledStacks::default()), ..self }
+    }
+
+    /// Whether only whole stacks say something.
+    pub(crate) fn needs_stacks(&self) -> bool {
+        self.stacks.is_some() || self.attribution.needs_stacks()
+    }
+
+    /// Returns the stacks, if they are kept.
+    pub(crate) fn stacks(&self) -> Option<&SampledStacks> {
+        self.stacks.as_ref()
+    }
+
     /// Counts a stack, the innermost method first; without methods it has no frames of Java. Outer frames are missing if it is `truncated`.
     pub(super) fn add_stack(&mut self, stack: &[&CountedMethod], truncated: bool, seen: Seen) {
+        if let Some(stacks) = &mut self.stacks {
+            stacks.add(stack, truncated, seen);
+        }
         match self.attribution.of(stack, truncated) {
             Attributed::Method(method, via) => self.add_for(method, via, seen),
             Attributed::Reason(reason) => self.add_without_method(reason, seen),
@@ -236,7 +257,7 @@ fn descending(of: f64, than: f64) -> Ordering {
 
 /// By how much a share of so many independent samples is off in one of twenty cases: the farther end of Wilson's interval. Other than the textbook's formula it
 /// does not say that a share of 0 or 1 is exact.
-fn margin(share: f64, samples: f64) -> f64 {
+pub(super) fn margin(share: f64, samples: f64) -> f64 {
     let square = QUANTILE * QUANTILE;
     let spread = share * (1.0 - share) / samples + square / (4.0 * samples * samples);
     let half = QUANTILE * spread.sqrt() / (1.0 + square / samples);

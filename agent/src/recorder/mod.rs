@@ -20,6 +20,7 @@ pub(crate) use calls::call_rates::{CallRates, Calls, CallsMade, Looker, RecentCa
 pub(crate) use calls::call_tree;
 pub(crate) use calls::inner_calls::InnerCalls;
 pub(crate) use calls::live_tree::{LiveTree, TreeNode, TreeSnapshot};
+pub(crate) use calls::nested_calls::{CallSum, Nested, NestedCalls, Nesting};
 pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use jvm_events::jvm_event_queue::{JvmEvent, JvmEventQueue, note_freed_loader, note_pause};
 pub(crate) use jvm_events::jvm_event_recording;

@@ -12,6 +12,7 @@ use records::{Detail, RecordSink, RecordThread};
 use super::thread_selection::ThreadSelection;
 use crate::recorder::calls::inner_calls::InnerCalls;
 use crate::recorder::calls::live_tree::LiveTree;
+use crate::recorder::calls::nested_calls::NestedCalls;
 use crate::recorder::jvm_events::jvm_event_queue::{JvmEvent, Pause};
 use crate::recorder::trace_file::trace_sink::{RecordCounts, TraceSink};
 
@@ -23,6 +24,7 @@ pub(crate) struct RecordSinks {
     threads: ThreadSelection,
     tree: Option<Arc<Mutex<LiveTree>>>,
     inner_calls: Arc<InnerCalls>,
+    nested: Arc<NestedCalls>,
 }
 
 impl RecordSinks {
@@ -32,9 +34,9 @@ impl RecordSinks {
         metrics: Option<MetricsSink>,
         threads: ThreadSelection,
         tree: Option<Arc<Mutex<LiveTree>>>,
-        inner_calls: Arc<InnerCalls>,
+        (inner_calls, nested): (Arc<InnerCalls>, Arc<NestedCalls>),
     ) -> RecordSinks {
-        RecordSinks { trace, metrics, threads, tree, inner_calls }
+        RecordSinks { trace, metrics, threads, tree, inner_calls, nested }
     }
 
     /// The following records are those of a ring that this operating system thread writes.
@@ -60,6 +62,7 @@ impl RecordSinks {
         if let Some(tree) = &self.tree {
             tree.lock().thread_gone(thread);
         }
+        self.nested.thread_gone(thread);
     }
 
     /// All rings have been read once, from this moment on.
@@ -67,6 +70,7 @@ impl RecordSinks {
         if let Some(tree) = &self.tree {
             tree.lock().round_done(began_nanos);
         }
+        self.nested.round_done(began_nanos);
     }
 
     /// Learns the names of threads that have just started, before anything is said about them.
@@ -141,6 +145,7 @@ impl RecordSink for RecordSinks {
         if let Some(tree) = &self.tree {
             tree.lock().thread(thread);
         }
+        self.nested.thread(thread);
         self.trace.thread(thread);
         if let Some(metrics) = &mut self.metrics {
             metrics.thread(thread);
@@ -156,6 +161,7 @@ impl RecordSink for RecordSinks {
     }
 
     fn calls(&mut self, calls: &[[u64; 2]]) {
+        self.nested.calls(calls);
         if !self.threads.keeps(calls.len()) {
             self.trace.left_out(calls);
             return;
@@ -171,6 +177,7 @@ impl RecordSink for RecordSinks {
     }
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+        self.nested.call(probe, start, duration);
         if !self.threads.keeps(1) {
             self.trace.left_out_call(probe);
             return;
@@ -188,6 +195,7 @@ impl RecordSink for RecordSinks {
         let Some(detail) = self.inner_calls.counted(detail) else {
             return detail.as_call(self);
         };
+        self.nested.call(detail.probe, detail.start, detail.duration);
         if !self.threads.keeps(1) {
             self.trace.left_out_call(detail.probe);
             return;

@@ -9,7 +9,7 @@ use control::{
     Analysis, BaggageAllowed, CallTree, Callees, CalleesRequest, Callers, CallersRequest, Changed, ClaimList,
     DiagnoseRequest, Diagnosis, Dumped, ErrorCode, Explained, HotRequest, HotSpots, InventoryClass, InventoryDone,
     InventoryRequest, MethodRow, MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped,
-    SuspectList, Switched, WantedLevel,
+    SuspectList, Switched, Walk, WalkRequest, WantedLevel,
 };
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::Figures;
@@ -218,6 +218,15 @@ impl Controlled for Session {
 
     fn claims(&self) -> ClaimList {
         self.claim_list()
+    }
+
+    fn walk(&self, request: &WalkRequest, goes_on: &(dyn Fn() -> bool + Sync)) -> Result<Walk, Refusal> {
+        self.check_that_probes_record()?;
+        self.walk_up(request, goes_on)
+    }
+
+    fn walk_progress(&self) -> Result<Walk, Refusal> {
+        Session::walk_progress(self)
     }
 
     fn client_left(&self, claims: &[u32]) {

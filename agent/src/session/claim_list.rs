@@ -94,6 +94,7 @@ impl Session {
             Kept::No => "instr probe",
             Kept::ForNextStart | Kept::SinceEarlierStart => "instr probe --pin",
             Kept::InConfiguration => "[[context]]",
+            Kept::ForWalk => "instr walk",
         };
         let mut reason = format!("{made_by}, {}", counted(count as u64, "method"));
         let why_pending = if state == "pending" { self.why_pending(claim) } else { None };
@@ -112,6 +113,7 @@ impl Session {
                 Kept::No | Kept::ForNextStart => "user",
                 Kept::SinceEarlierStart => "persisted",
                 Kept::InConfiguration => "rules",
+                Kept::ForWalk => "walk",
             }
             .to_owned(),
             role: if probes.context().is_some() { "conditional" } else { "probe" }.to_owned(),

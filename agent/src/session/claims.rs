@@ -269,7 +269,7 @@ impl Session {
 
     /// Retransforms the classes of probes that nobody wants, those with anchors of a context that was closed, those with calls that were measured and those that prepare statements, and returns
     /// how many probes these have lost. Classes that the JVM cannot retransform keep them, at level off, and inert anchors.
-    fn take_away(
+    pub(super) fn take_away(
         &self,
         closed: Option<&Arc<Context>>,
         measured: Option<FxHashSet<Arc<[u8]>>>,

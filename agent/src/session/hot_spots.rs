@@ -32,15 +32,15 @@ const WITH_CALLERS: u32 = 256;
 const MOST_CALLERS: usize = 20;
 
 /// What was seen.
-struct Watched {
-    tally: Tally,
+pub(super) struct Watched {
+    pub(super) tally: Tally,
     took: Duration,
-    source: &'static str,
-    bias: Option<&'static str>,
-    is_biased: bool,
+    pub(super) source: &'static str,
+    pub(super) bias: Option<&'static str>,
+    pub(super) is_biased: bool,
     /// The milliseconds that a weight of 1 represents.
     millis: f64,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// What is done when the time is over.
@@ -54,7 +54,7 @@ impl Session {
     /// Looks for hot methods, for as long as the request says.
     pub(super) fn hot_spots_of(&self, request: &HotRequest, goes_on: &dyn Fn() -> bool) -> Result<HotSpots, Refusal> {
         let by = request.by.unwrap_or(HotBy::Cpu);
-        let watched = self.watch(by, (request.seconds, goes_on), Attribution::Innermost)?;
+        let watched = self.watch(by, (request.seconds, goes_on), Tally::default())?;
         Ok(hot_spots(by, request, &watched))
     }
 
@@ -69,15 +69,16 @@ impl Session {
         let meant = self.meant_methods(&request.method, request.loader.as_deref())?;
         let texts = meant.into_iter().map(|method| method.text).collect();
         let called = Attribution::CallerOf(Arc::new(CalledMethod { texts, through }));
-        let watched = self.watch(by, (request.seconds, goes_on), called)?;
+        let watched = self.watch(by, (request.seconds, goes_on), Tally::new(called))?;
         Ok(callers(by, request, &watched))
     }
 
-    fn watch(
+    /// Looks for a while; what is seen is added to the tally.
+    pub(super) fn watch(
         &self,
         by: HotBy,
         (seconds, goes_on): (Option<u64>, &dyn Fn() -> bool),
-        attribution: Attribution,
+        mut tally: Tally,
     ) -> Result<Watched, Refusal> {
         let seconds = seconds.unwrap_or(USUAL_HOT_SECONDS);
         if !(1..=LONGEST_HOT_SECONDS).contains(&seconds) {
@@ -93,10 +94,9 @@ impl Session {
         if !self.has_started.load(Ordering::Acquire) {
             return Err(Refusal::new(ErrorCode::Busy, "the agent is still starting").help("ask again in a moment"));
         }
-        let depth = if attribution.needs_stacks() { WITH_CALLERS } else { INNERMOST };
+        let depth = if tally.needs_stacks() { WITH_CALLERS } else { INNERMOST };
         let found = self.vm.with_attached_daemon(c"instr-hot", |jni| {
             let (mut detector, started) = self.start_detector(by, depth, jni)?;
-            let mut tally = Tally::new(attribution);
             let goes_on = || goes_on() && !self.instrumentation.is_leaving();
             let took = watch(&mut *detector, jni, &mut tally, (Duration::from_secs(seconds), &goes_on));
             let doubt = match &started {

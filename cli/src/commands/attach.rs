@@ -1,5 +1,7 @@
 //! `instr attach`: loads the agent into a JVM that runs.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,26 +32,41 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let jvm = Jvm::find(arguments.pid)?;
+    let (jvm, has_socket) = load(arguments.pid, &arguments.config, arguments.agent.as_deref())?;
+    report(&jvm, has_socket)
+}
+
+/// Loads the agent with a configuration that records nothing by itself.
+pub(crate) fn load_without_rules(pid: u32) -> Result<()> {
+    let config = tempfile::Builder::new().prefix("instr-").suffix(".toml").tempfile()?;
+    std::fs::write(config.path(), "[trace]\nwrite = false\n")?;
+    // The JVM may run as another user.
+    std::fs::set_permissions(config.path(), Permissions::from_mode(0o644))?;
+    load(pid, config.path(), None)?;
+    Ok(())
+}
+
+/// Returns the JVM, and whether the agent has a socket there.
+fn load(pid: u32, config: &Path, agent: Option<&Path>) -> Result<(Jvm, bool)> {
+    let jvm = Jvm::find(pid)?;
     jvm.process.check_running()?;
     if let Ok(Status { agent_version, .. }) = brief_status(&jvm.process, PATIENCE) {
-        let reason = format!("process {} has the agent already (instr {agent_version})", arguments.pid);
-        let pid = arguments.pid;
+        let reason = format!("process {pid} has the agent already (instr {agent_version})");
         let help = format!(
             "`instr reload {pid}` has it read changed rules; for another configuration, `instr detach {pid}` first"
         );
         return Err(Failure::new(reason, help).into());
     }
-    let config = visible(&jvm.process, &arguments.config, "configuration")?;
+    let config = visible(&jvm.process, config, "configuration")?;
     let checked = Configuration::read(&jvm.process.seen_from_here(&config))?;
     checked.show_warnings();
-    let library = match &arguments.agent {
-        Some(library) => library.clone(),
+    let library = match agent {
+        Some(library) => library.to_owned(),
         None => beside_program()?,
     };
     let library = visible(&jvm.process, &library, "agent")?;
     AttachSocket::open(&jvm)?.load(text(&library)?, text(&config)?)?;
-    report(&jvm, checked.config.control.socket)
+    Ok((jvm, checked.config.control.socket))
 }
 
 /// The library is distributed beside the program.

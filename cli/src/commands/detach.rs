@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use control::Status;
 
 use super::attach::{LIBRARY, PATIENCE, text, visible};
 use crate::failure::Failure;
@@ -21,10 +22,24 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let pid = arguments.pid;
+    let (jvm, status) = unload(pid, arguments.agent.as_deref())?;
+    println!("instr is detached from process {pid} ({}): its classes are restored", jvm.main);
+    if let Some(file) = status.and_then(|status| status.trace_file) {
+        println!("recording: {}", jvm.process.absolute(&file).display());
+    }
+    Ok(())
+}
+
+/// Removes the agent; says nothing.
+pub(crate) fn detach(pid: u32) -> Result<()> {
+    unload(pid, None).map(|_| ())
+}
+
+fn unload(pid: u32, agent: Option<&Path>) -> Result<(Jvm, Option<Status>)> {
     let jvm = Jvm::find(pid)?;
     jvm.process.check_running()?;
     let status = brief_status(&jvm.process, PATIENCE).ok();
-    let library = match (&arguments.agent, jvm.loaded_library(LIBRARY)) {
+    let library = match (agent, jvm.loaded_library(LIBRARY)) {
         (Some(library), _) => visible(&jvm.process, library, "agent")?,
         (None, Some(library)) if status.is_some() => library.to_owned(),
         (None, Some(library)) => {
@@ -50,11 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let reason = format!("process {pid} still has the agent");
         return Err(Failure::new(reason, "its reason is on the standard error of the JVM").into());
     }
-    println!("instr is detached from process {pid} ({}): its classes are restored", jvm.main);
-    if let Some(file) = status.and_then(|status| status.trace_file) {
-        println!("recording: {}", jvm.process.absolute(&file).display());
-    }
-    Ok(())
+    Ok((jvm, status))
 }
 
 /// The JVM would load a file that has replaced the library as another agent.

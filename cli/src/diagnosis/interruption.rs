@@ -14,13 +14,13 @@ const BY_SIGNAL: u8 = 128;
 /// Waiting for an agent ends after this time, to see whether there was a signal.
 pub(super) const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 
-pub(super) struct Interruption {
+pub(crate) struct Interruption {
     /// The exit code; 0 as long as there was no signal.
     code: Arc<AtomicUsize>,
 }
 
 impl Interruption {
-    pub(super) fn listen() -> Result<Interruption> {
+    pub(crate) fn listen() -> Result<Interruption> {
         let (code, is_second) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         for (signal, number) in [(SIGHUP, 1), (SIGINT, 2), (SIGTERM, 15)] {
             let status = BY_SIGNAL + number;
@@ -33,7 +33,7 @@ impl Interruption {
     }
 
     /// Returns the exit code if there was a signal.
-    pub(super) fn code(&self) -> Option<u8> {
+    pub(crate) fn code(&self) -> Option<u8> {
         u8::try_from(self.code.load(Ordering::Relaxed)).ok().filter(|code| *code > 0)
     }
 }

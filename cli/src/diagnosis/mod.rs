@@ -22,6 +22,7 @@ use control::Request;
 use crate::running_agent::ask;
 pub(crate) use display::terminal_width;
 pub(crate) use following::{Manner, follow};
+pub(crate) use interruption::Interruption;
 pub(crate) use times::microseconds;
 
 /// The diagnosis ended without a result.

@@ -6,3 +6,4 @@ pub(crate) mod diagnosis;
 mod diagnosis_figures;
 pub(crate) mod hot_spots;
 pub(crate) mod suspects;
+pub(crate) mod walk;

@@ -109,6 +109,14 @@ impl Controlled for MadeUp {
         unreachable!("no test asks for it")
     }
 
+    fn walk(&self, _: &WalkRequest, _: &(dyn Fn() -> bool + Sync)) -> Result<Walk, Refusal> {
+        unreachable!("no test asks for it")
+    }
+
+    fn walk_progress(&self) -> Result<Walk, Refusal> {
+        unreachable!("no test asks for it")
+    }
+
     fn claims(&self) -> ClaimList {
         ClaimList { claims: Vec::new() }
     }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use settings::ControlConfig;
 
+use crate::random::Random;
+
 /// The windows of a session. Times are of Java's clock, in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct BurstWindows {
@@ -14,6 +16,7 @@ pub(crate) struct BurstWindows {
     next: i64,
     /// Start and end of the present window.
     present: Option<(i64, i64)>,
+    random: Random,
 }
 
 /// What is to be done.
@@ -34,6 +37,7 @@ impl BurstWindows {
             period: nanos(config.burst_period_ms),
             next: 0,
             present: None,
+            random: Random::default(),
         }
     }
 
@@ -51,8 +55,8 @@ impl BurstWindows {
         if !is_wanted || now < self.next {
             return None;
         }
-        // After a long silence the windows do not catch up.
-        self.next = if now - self.next < self.period { self.next + self.period } else { now + self.period };
+        // At random moments, a period apart on the average: a program with the rhythm of the windows would always be met in the same place.
+        self.next = now + self.open + (2.0 * self.random.part() * (self.period - self.open) as f64) as i64;
         self.present = Some((now, now + self.open));
         Some(Step::Open(now + self.open))
     }
@@ -74,16 +78,16 @@ mod tests {
     }
 
     #[test]
-    fn a_window_a_period_and_none_while_nobody_wants_it() {
+    fn windows_are_a_period_apart_on_the_average_in_no_rhythm() {
         let mut windows = windows();
         assert_eq!(windows.step(5_000 * MS, false), None);
         let steps: Vec<(i64, Step)> =
-            (5_000..5_310).filter_map(|at| Some((at, windows.step(at * MS, true)?))).collect();
-        let expected: Vec<(i64, Step)> = [5_000, 5_100, 5_200, 5_300]
-            .into_iter()
-            .flat_map(|at| [(at, Step::Open((at + 1) * MS)), (at + 1, Step::Over(at * MS, (at + 1) * MS))])
-            .collect();
-        assert_eq!(steps, expected);
+            (5_000..205_000).filter_map(|at| Some((at, windows.step(at * MS, true)?))).collect();
+        let (opened, closed): (Vec<_>, Vec<_>) = steps.iter().partition(|(_, step)| matches!(step, Step::Open(_)));
+        assert!(closed.iter().all(|(at, step)| *step == Step::Over((at - 1) * MS, at * MS)), "each is open for 1 ms");
+        assert!((1_850..=2_150).contains(&opened.len()), "{} in 200 s", opened.len());
+        let gaps: Vec<i64> = opened.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        assert!(gaps.iter().any(|gap| *gap < 30) && gaps.iter().any(|gap| *gap > 170), "{gaps:?}");
     }
 
     #[test]
@@ -93,7 +97,6 @@ mod tests {
         assert_eq!(windows.step(1_950 * MS, true), Some(Step::Over(1_000 * MS, 1_001 * MS)));
         assert_eq!(windows.step(1_951 * MS, true), Some(Step::Open(1_952 * MS)));
         assert_eq!(windows.step(1_953 * MS, true), Some(Step::Over(1_951 * MS, 1_952 * MS)));
-        assert_eq!(windows.step(2_050 * MS, true), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `instr hot`: which methods use most of the processor, the time, the memory.
 
 pub(crate) mod callers;
+pub(crate) mod walk;
 
 use std::io::{Write, stdout};
 

@@ -1,0 +1,211 @@
+//! Calls of some methods within calls of others, while a walk looks: which of the outer methods made how many calls of the inner ones, and how long these took.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use records::RecordThread;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::live_tree::{LiveTree, TreeNode};
+
+/// Whose calls are looked at: probes by the numbers of their records.
+#[derive(Debug, Default)]
+pub(crate) struct Nesting {
+    /// The method of each number, as the walk numbers methods.
+    pub(crate) methods: FxHashMap<u32, usize>,
+    /// The methods whose callers are wanted.
+    pub(crate) inner: FxHashSet<usize>,
+    /// The methods that may be callers.
+    pub(crate) outer: FxHashSet<usize>,
+    /// Calls of inner methods that began earlier do not count, in nanoseconds of the clock of records: outer ones were not recorded then.
+    pub(crate) since: u64,
+}
+
+/// Calls and their time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CallSum {
+    pub(crate) calls: u64,
+    pub(crate) nanos: u64,
+}
+
+impl CallSum {
+    fn add(&mut self, node: &TreeNode) {
+        self.calls += node.calls;
+        self.nanos = self.nanos.saturating_add(node.total);
+    }
+}
+
+/// What was seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Nested {
+    /// By callee and caller; without a caller, the call was within none of the outer methods, or within one that has not ended yet. Calls within calls of the same
+    /// method are left out.
+    pub(crate) edges: FxHashMap<(usize, Option<usize>), CallSum>,
+    /// Calls of each method.
+    pub(crate) calls: FxHashMap<usize, u64>,
+    /// Calls that began before `since` and ended after it.
+    pub(crate) late: u64,
+}
+
+/// What a walk sees of the records, while there is one.
+#[derive(Debug, Default)]
+pub(crate) struct NestedCalls {
+    is_wanted: AtomicBool,
+    state: Mutex<Option<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    nesting: Nesting,
+    tree: LiveTree,
+    late: u64,
+    calls: FxHashMap<usize, u64>,
+}
+
+impl NestedCalls {
+    /// Looks at these methods from now on, and at no others.
+    pub(crate) fn look_at(&self, nesting: Nesting, tree: LiveTree) {
+        *self.state.lock() = Some(State { nesting, tree, late: 0, calls: FxHashMap::default() });
+        self.is_wanted.store(true, Ordering::Release);
+    }
+
+    /// Nobody looks any more.
+    pub(crate) fn end(&self) {
+        self.is_wanted.store(false, Ordering::Release);
+        *self.state.lock() = None;
+    }
+
+    /// The following calls are of this thread.
+    pub(crate) fn thread(&self, thread: RecordThread) {
+        self.with(|state| state.tree.thread(thread));
+    }
+
+    /// All calls of this thread have been seen.
+    pub(crate) fn thread_gone(&self, thread: u64) {
+        self.with(|state| state.tree.thread_gone(thread));
+    }
+
+    /// All rings have been read once, from this moment on.
+    pub(crate) fn round_done(&self, began_nanos: u64) {
+        self.with(|state| state.tree.round_done(began_nanos));
+    }
+
+    /// Calls that have ended, as rings have them: start, duration << 24 | number.
+    pub(crate) fn calls(&self, calls: &[[u64; 2]]) {
+        self.with(|state| {
+            calls.iter().for_each(|[start, word]| state.call((word & 0x00ff_ffff) as u32, *start, word >> 24));
+        });
+    }
+
+    /// A call that has ended.
+    pub(crate) fn call(&self, number: u32, start: u64, duration: u64) {
+        self.with(|state| state.call(number, start, duration));
+    }
+
+    /// Returns what was seen up to now.
+    pub(crate) fn seen(&self) -> Nested {
+        let state = self.state.lock();
+        let Some(state) = state.as_ref() else { return Nested::default() };
+        let mut seen = Nested { late: state.late, calls: state.calls.clone(), ..Nested::default() };
+        let roots = state.tree.snapshot().roots;
+        roots.iter().for_each(|root| state.nesting.add(root, &mut Vec::new(), &mut seen));
+        seen
+    }
+
+    fn with(&self, act: impl FnOnce(&mut State)) {
+        if self.is_wanted.load(Ordering::Acquire)
+            && let Some(state) = &mut *self.state.lock()
+        {
+            act(state);
+        }
+    }
+}
+
+impl State {
+    fn call(&mut self, number: u32, start: u64, duration: u64) {
+        let Some(method) = self.nesting.methods.get(&number) else { return };
+        *self.calls.entry(*method).or_default() += 1;
+        if start < self.nesting.since && !self.nesting.outer.contains(method) {
+            self.late += 1;
+            return;
+        }
+        self.tree.call(number, start, duration);
+    }
+}
+
+impl Nesting {
+    /// Adds a node and what is below it; `path` has the methods around it, the outermost first. Its length is that of the tree, which has bounds.
+    fn add(&self, node: &TreeNode, path: &mut Vec<usize>, seen: &mut Nested) {
+        let Some(method) = self.methods.get(&node.probe).copied() else { return };
+        if self.inner.contains(&method) && !path.contains(&method) {
+            let caller = path.iter().rev().find(|of| self.outer.contains(of)).copied();
+            seen.edges.entry((method, caller)).or_default().add(node);
+        }
+        path.push(method);
+        node.children.iter().for_each(|child| self.add(child, path, seen));
+        path.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use records::EndedCalls;
+
+    use super::*;
+
+    const HOT: u32 = 10;
+    const A: u32 = 20;
+    const B: u32 = 30;
+
+    /// What is seen of calls (number, start, end), inner ones first, of `HOT` within `A` and `B`, from 100 on.
+    fn seen(calls: &[(u32, u64, u64)]) -> Nested {
+        let nested = NestedCalls::default();
+        let methods = [(HOT, 0), (HOT + 3, 0), (A, 1), (B, 2)].into_iter().collect();
+        let (inner, outer) = (FxHashSet::from_iter([0]), FxHashSet::from_iter([1, 2]));
+        let tree = LiveTree::new(EndedCalls::new(Box::leak(Box::default()), Default::default()));
+        nested.look_at(Nesting { methods, inner, outer, since: 100 }, tree);
+        nested.thread(RecordThread { id: 1, is_virtual: false });
+        calls.iter().for_each(|(number, start, end)| nested.call(*number, *start, end - start));
+        nested.seen()
+    }
+
+    fn edges(calls: &[(u32, u64, u64)]) -> Vec<(Option<usize>, u64, u64)> {
+        let mut edges: Vec<_> =
+            seen(calls).edges.iter().map(|((_, caller), of)| (*caller, of.calls, of.nanos)).collect();
+        edges.sort_unstable();
+        edges
+    }
+
+    #[test]
+    fn each_call_counts_for_the_nearest_caller() {
+        let calls =
+            [(HOT, 110, 120), (HOT + 3, 130, 135), (A, 105, 140), (HOT, 151, 152), (A, 150, 160), (B, 149, 170)];
+        assert_eq!(edges(&calls), [(Some(1), 3, 16)]);
+        assert_eq!(edges(&[(HOT, 110, 120), (B, 105, 140)]), [(Some(2), 1, 10)]);
+    }
+
+    #[test]
+    fn a_call_of_which_no_caller_has_ended_has_none() {
+        assert_eq!(edges(&[(HOT, 110, 120), (A, 130, 140)]), [(None, 1, 10)]);
+    }
+
+    #[test]
+    fn recursion_counts_once() {
+        assert_eq!(edges(&[(HOT, 115, 116), (HOT, 112, 118), (HOT, 110, 120), (A, 105, 140)]), [(Some(1), 1, 10)]);
+    }
+
+    #[test]
+    fn calls_that_began_before_their_callers_were_recorded_do_not_count() {
+        let seen = seen(&[(HOT, 90, 105), (HOT, 110, 120), (A, 95, 140), (77, 110, 111)]);
+        assert_eq!((seen.late, seen.edges.len()), (1, 1));
+        assert_eq!(seen.edges[&(0, Some(1))], CallSum { calls: 1, nanos: 10 });
+        assert_eq!(seen.calls, FxHashMap::from_iter([(0, 2), (1, 1)]));
+    }
+
+    #[test]
+    fn nothing_is_kept_while_nobody_looks() {
+        let nested = NestedCalls::default();
+        nested.call(HOT, 110, 10);
+        assert_eq!(nested.seen(), Nested::default());
+    }
+}

@@ -1,0 +1,180 @@
+//! The probes of a walk: claims that are inserted together and removed together, and their levels.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use control::{ClaimLimits, WalkHooks};
+use instrument_core::level::Level;
+use rustc_hash::FxHashSet;
+
+use crate::call_sites::MethodKey;
+use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
+use crate::reconcile::Change;
+use crate::session::{Kinds, Session};
+
+/// Nothing of a walk is left after this time, whatever becomes of it.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// The probe of a method.
+#[derive(Debug)]
+pub(super) struct Hook {
+    claim: u32,
+    /// Its probes, as a rule one; those of a class of several loaders have numbers of their own.
+    probes: Vec<u32>,
+}
+
+/// The probes of a walk, by the method.
+#[derive(Debug, Default)]
+pub(super) struct Hooks {
+    by_method: BTreeMap<Arc<str>, Hook>,
+    pub(super) figures: Figures,
+}
+
+/// What the probes have cost up to now.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Figures {
+    most: usize,
+    pub(super) calls: u64,
+    pub(super) late: u64,
+    changes: usize,
+    longest_stop: Duration,
+}
+
+impl Hooks {
+    pub(super) fn has(&self, method: &str) -> bool {
+        self.by_method.contains_key(method)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.by_method.values().map(|hook| hook.probes.len()).sum()
+    }
+
+    /// Returns the numbers under which calls of a method are recorded.
+    pub(super) fn numbers(&self, session: &Session, method: &str) -> Vec<u32> {
+        let hook = self.by_method.get(method);
+        hook.map(|hook| session.instrumentation.live.numbers_of_claim(hook.claim)).unwrap_or_default()
+    }
+
+    pub(super) fn shown(&self) -> WalkHooks {
+        let Figures { most, calls, late, changes, longest_stop } = self.figures;
+        WalkHooks { now: self.count(), most, calls, late, changes, longest_stop_ms: longest_stop.as_secs_f64() * 1e3 }
+    }
+
+    /// Inserts probes, switched off, into these methods. Returns those that stay without, and why.
+    pub(super) fn insert(
+        &mut self,
+        session: &Session,
+        methods: &[(Arc<str>, MethodKey)],
+    ) -> Result<Vec<(Arc<str>, String)>, String> {
+        if methods.is_empty() {
+            return Ok(Vec::new());
+        }
+        let one_at_a_time = session.reloading.lock();
+        let before = session.instrumentation.generation();
+        session.get_ready(Kinds::of(&before.setup).with_claims(&before.setup))?;
+        let (mut without, mut made) = (Vec::new(), Vec::new());
+        for (text, key) in methods {
+            let requested = RequestedProbes::of_method(&key.class, &key.name, text, Level::Off);
+            let checked = requested.and_then(|probes| {
+                probes.rules(before.templates(), &before.setup.config.exclude)?;
+                Ok(probes)
+            });
+            match checked {
+                Ok(probes) => made.push((text, key, claim(session, probes))),
+                Err(reason) => without.push((Arc::clone(text), reason)),
+            }
+        }
+        made.iter().for_each(|(_, _, claim)| session.instrumentation.claims.add(claim.clone()));
+        // Asked after they were added: a stop that did not find them there had not begun before.
+        if session.instrumentation.is_leaving() {
+            made.iter().for_each(|(_, _, claim)| _ = session.instrumentation.claims.remove(claim.id));
+            return Err("the recording has ended".to_owned());
+        }
+        session.put_claims_in_force();
+        let classes = made.iter().map(|(_, key, _)| Arc::clone(&key.class)).collect();
+        let outcome = session.reconciler.carry_out(&session.instrumentation, Change::Insert(classes));
+        self.figures.changes += 1;
+        let waiting = session.reconciler.waiting_classes();
+        let refused = session.instrumentation.statistics.refused_classes();
+        for (text, key, claim) in made {
+            let probes = session.instrumentation.live.probes_of_claim(claim.id);
+            if probes.is_empty() {
+                let waits =
+                    waiting.iter().find(|((name, _), _)| **name == *key.class).map(|(_, reason)| reason.clone());
+                let class =
+                    text.split('(').next().and_then(|named| named.rsplit_once('.')).map_or("", |(class, _)| class);
+                let reason = waits.or_else(|| refused.get(class).cloned());
+                without.push((
+                    Arc::clone(text),
+                    reason.unwrap_or_else(|| "it takes no probe: `instr explain --live` says why".to_owned()),
+                ));
+            }
+            session.note_claim(
+                claim.id,
+                &format!("{} of a walk in {text}", if probes.is_empty() { "no probe" } else { "probe" }),
+            );
+            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes });
+        }
+        if let Some(outcome) = outcome {
+            self.figures.longest_stop = self.figures.longest_stop.max(outcome.longest_stop);
+        }
+        self.figures.most = self.figures.most.max(self.count());
+        // Also those that wait: nothing of them is to come later, when nobody looks.
+        let idle: Vec<Arc<str>> = without.iter().map(|(text, _)| Arc::clone(text)).collect();
+        drop(one_at_a_time);
+        self.remove(session, &idle, "no probe");
+        Ok(without)
+    }
+
+    /// Sets the level of the probes of these methods.
+    pub(super) fn set_level(&self, session: &Session, methods: &FxHashSet<Arc<str>>, level: Level) {
+        for hook in methods.iter().filter_map(|method| self.by_method.get(method)) {
+            for probe in &hook.probes {
+                session.record_changes(
+                    session.instrumentation.live.add_claim(*probe, (hook.claim, level, true)).as_slice(),
+                );
+            }
+        }
+    }
+
+    /// Removes the probes of these methods: they record nothing from now on, and their classes get back what they had.
+    pub(super) fn remove(&mut self, session: &Session, methods: &[Arc<str>], reason: &str) {
+        let removed: Vec<(Arc<str>, Hook)> =
+            methods.iter().filter_map(|method| self.by_method.remove_entry(method)).collect();
+        if removed.is_empty() {
+            return;
+        }
+        removed.iter().for_each(|(_, hook)| session.switch_off(hook.claim));
+        let _one_at_a_time = session.reloading.lock();
+        let claims = &session.instrumentation.claims;
+        // Not those that somebody else has ended, with all that belongs to that.
+        let ended: Vec<&(Arc<str>, Hook)> =
+            removed.iter().filter(|(_, hook)| claims.remove(hook.claim).is_some()).collect();
+        if ended.is_empty() {
+            return;
+        }
+        session.put_claims_in_force();
+        ended.iter().for_each(|(_, hook)| session.switch_off(hook.claim));
+        session.take_away(None, None, &FxHashSet::default());
+        let generation = session.instrumentation.generation();
+        session.reconciler.let_wait(|name| generation.wants_name(name));
+        session.close_gate();
+        self.figures.changes += usize::from(ended.iter().any(|(_, hook)| !hook.probes.is_empty()));
+        for (text, hook) in ended.into_iter().filter(|(_, hook)| !hook.probes.is_empty()) {
+            session.note_claim(hook.claim, &format!("probe of a walk in {text} removed: {reason}"));
+        }
+    }
+
+    /// Removes all probes.
+    pub(super) fn remove_all(&mut self, session: &Session, reason: &str) {
+        let all: Vec<Arc<str>> = self.by_method.keys().cloned().collect();
+        self.remove(session, &all, reason);
+    }
+}
+
+fn claim(session: &Session, probes: RequestedProbes) -> Claim {
+    let limits = ClaimLimits { seconds: Some(LONGEST.as_secs()), ..ClaimLimits::default() };
+    let expiry = Expiry::exactly(limits, Instant::now(), None);
+    Claim { kept: Kept::ForWalk, ..Claim::new(session.instrumentation.claim_ids.next(), probes, expiry) }
+}

@@ -1,0 +1,150 @@
+//! Walks by request: `run` is the thread, `hooks` its probes. What is followed and what is found is decided in `walks/`.
+
+mod hooks;
+mod run;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use control::{
+    ErrorCode, LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS, WALK_PERCENT,
+    WALK_PERIOD_MS, Walk, WalkHooks, WalkRequest,
+};
+use instrument_core::rules::patterns::NameGlob;
+use parking_lot::Mutex;
+
+use super::Session;
+use crate::jvm::{block_signals, give_way};
+use crate::walks::Policy;
+use run::{Options, Run};
+
+/// Hot methods from which one walks up, unless the request states another number, and at most.
+const TOP: usize = 3;
+const MOST: usize = 8;
+const LONGEST_PERIOD_MS: u64 = 60_000;
+const MOST_LEVELS: usize = 64;
+const MOST_HOOKS: usize = 64;
+
+/// The walk that is under way, or the last one.
+#[derive(Debug, Default)]
+pub(super) struct Walks {
+    /// Held by the walk.
+    walking: Mutex<()>,
+    state: Arc<Mutex<Option<Walk>>>,
+}
+
+impl Session {
+    /// Returns how far the walk has come.
+    pub(super) fn walk_progress(&self) -> Result<Walk, Refusal> {
+        self.walks.state.lock().clone().ok_or_else(|| {
+            Refusal::new(ErrorCode::UnknownName, "there was no walk since the agent was attached")
+                .help("`instr walk PID` begins one")
+        })
+    }
+
+    /// Walks up from hot methods, as long as it `goes_on`.
+    pub(super) fn walk_up(&self, request: &WalkRequest, goes_on: &(dyn Fn() -> bool + Sync)) -> Result<Walk, Refusal> {
+        let options = options(request)?;
+        let root = match &request.method {
+            Some(method) => Some(self.method_to_walk_from(method, request.loader.as_deref())?),
+            None => None,
+        };
+        let Some(_one_at_a_time) = self.walks.walking.try_lock() else {
+            return Err(Refusal::new(ErrorCode::Busy, "another walk is under way")
+                .help("`instr walk PID --show` shows it; ask again when it is over"));
+        };
+        if let Some(reason) = self.why_paused() {
+            return Err(Refusal::new(ErrorCode::Refused, reason));
+        }
+        *self.walks.state.lock() = Some(at_the_beginning());
+        let goes_on = || goes_on() && !self.instrumentation.is_leaving() && self.why_paused().is_none();
+        let walk = || {
+            block_signals();
+            give_way();
+            let mut run = Run::new(self, options, root, Arc::clone(&self.walks.state));
+            let found = self.vm.with_attached_daemon(c"instr-walk", |_| {
+                // Whatever happens, no probe stays.
+                let found = catch_unwind(AssertUnwindSafe(|| run.run(&goes_on)));
+                run.finish();
+                found.unwrap_or_else(|_| Err(Refusal::from("internal error: please report it".to_owned())))
+            });
+            found.unwrap_or_else(|| Err(Refusal::from("the JVM takes no more threads".to_owned())))
+        };
+        let result = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("instr-walk".to_owned()).spawn_scoped(scope, walk);
+            let thread = thread.map_err(|error| Refusal::from(format!("there is no thread for a walk: {error}")))?;
+            thread.join().unwrap_or_else(|_| Err(Refusal::from("internal error: please report it".to_owned())))
+        });
+        if result.is_err() {
+            *self.walks.state.lock() = None;
+        }
+        result?;
+        self.walk_progress()
+    }
+
+    /// Returns the text of the one method that is meant.
+    fn method_to_walk_from(&self, method: &str, loader: Option<&str>) -> Result<String, Refusal> {
+        let meant = self.meant_methods(method, loader)?;
+        let mut texts: Vec<String> = meant.into_iter().map(|of| of.text).collect();
+        texts.sort();
+        texts.dedup();
+        match texts.as_slice() {
+            [one] => Ok(one.clone()),
+            several => Err(Refusal::new(
+                ErrorCode::Malformed,
+                format!("{method} means several methods: {}", several.join(", ")),
+            )
+            .help("name one of them with its types, in quotes: 'package.Class.method(int, String)'")),
+        }
+    }
+}
+
+fn options(request: &WalkRequest) -> Result<Options, Refusal> {
+    let within = |what: &str, value: u64, (least, most): (u64, u64)| {
+        if (least..=most).contains(&value) {
+            Ok(value)
+        } else {
+            Err(Refusal::from(format!("{value} {what}: from {least} to {most} are possible")))
+        }
+    };
+    let number = |value: Option<usize>, usual: usize| value.unwrap_or(usual) as u64;
+    let globs = |classes: &[String]| -> Result<Vec<NameGlob>, Refusal> {
+        let globs: Result<Vec<NameGlob>, _> = classes.iter().map(|class| NameGlob::class(class)).collect();
+        globs.map_err(|error| Refusal::from(error.message))
+    };
+    let seconds = within("s of sampling", request.seconds.unwrap_or(USUAL_HOT_SECONDS), (1, LONGEST_HOT_SECONDS))?;
+    let period = within("ms a level", request.period_ms.unwrap_or(WALK_PERIOD_MS), (100, LONGEST_PERIOD_MS))?;
+    let top = within("hot methods", number(request.top, TOP), (1, MOST as u64))?;
+    let levels = within("levels", number(request.levels, WALK_LEVELS), (1, MOST_LEVELS as u64))?;
+    let hooks = within("probes", number(request.hooks, WALK_HOOKS), (2, MOST_HOOKS as u64))?;
+    let percent = within("%", request.percent.unwrap_or(WALK_PERCENT).into(), (0, 100))?;
+    Ok(Options {
+        seconds,
+        period: Duration::from_millis(period),
+        calls: within("calls a level", request.calls.unwrap_or(WALK_CALLS), (1, u64::MAX))?,
+        top: top as usize,
+        hooks: hooks as usize,
+        through: globs(&request.through)?,
+        policy: Policy {
+            share: percent as f64 / 100.0,
+            most: request.most_callers.unwrap_or(usize::MAX),
+            levels: levels as usize,
+            boundary: globs(&request.boundary)?,
+        },
+    })
+}
+
+fn at_the_beginning() -> Walk {
+    Walk {
+        state: "sampling".to_owned(),
+        samples: 0,
+        sampler: String::new(),
+        bias: None,
+        hot: Vec::new(),
+        levels: Vec::new(),
+        hooks: WalkHooks { now: 0, most: 0, calls: 0, late: 0, changes: 0, longest_stop_ms: 0.0 },
+        end: None,
+        notices: Vec::new(),
+    }
+}

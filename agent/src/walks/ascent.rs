@@ -1,0 +1,198 @@
+//! The way up from one hot method, as samples show it.
+
+use std::sync::Arc;
+
+use control::HotSpot;
+use instrument_core::rules::patterns::NameGlob;
+
+use crate::hot_spots::SampledCaller;
+
+/// Which callers are followed.
+#[derive(Debug, Clone)]
+pub(crate) struct Policy {
+    /// Those with this part of the samples of a method.
+    pub(crate) share: f64,
+    /// At most so many of a method.
+    pub(crate) most: usize,
+    /// At most so many levels.
+    pub(crate) levels: usize,
+    /// Not above methods of these classes.
+    pub(crate) boundary: Vec<NameGlob>,
+}
+
+/// The way up from a hot method.
+#[derive(Debug)]
+pub(crate) struct Ascent {
+    pub(crate) hot: HotSpot,
+    /// What all samples of the hot method represent.
+    weight: f64,
+    levels: Vec<Vec<SampledCaller>>,
+    /// The methods of the present level: those whose callers are looked at.
+    present: Vec<Arc<str>>,
+    level: usize,
+    end: Option<String>,
+}
+
+impl Ascent {
+    /// Begins at the hot method, whose samples represent `weight`; `levels` has the callers above it.
+    pub(crate) fn new(hot: HotSpot, weight: f64, levels: Vec<Vec<SampledCaller>>) -> Ascent {
+        let present = vec![Arc::from(hot.method.as_str())];
+        Ascent { hot, weight, levels, present, level: 0, end: None }
+    }
+
+    /// The methods whose callers are looked at.
+    pub(crate) fn present(&self) -> &[Arc<str>] {
+        if self.end.is_some() { &[] } else { &self.present }
+    }
+
+    /// Why there is nothing above any more.
+    pub(crate) fn end(&self) -> Option<&str> {
+        self.end.as_deref()
+    }
+
+    /// Ends here, for this reason.
+    pub(crate) fn end_here(&mut self, reason: &str) {
+        self.end.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// The callers of a method of the present level, the largest share first.
+    pub(crate) fn callers_of<'a>(&'a self, callee: &'a str) -> impl Iterator<Item = &'a SampledCaller> {
+        self.levels.get(self.level).into_iter().flatten().filter(move |of| &*of.callee == callee)
+    }
+
+    /// The part of the samples of the hot method that a method of the present level has.
+    pub(crate) fn share_of(&self, callee: &str) -> f64 {
+        let weight: f64 = self.callers_of(callee).map(|of| of.weight).sum();
+        if self.weight > 0.0 { (weight / self.weight).min(1.0) } else { 0.0 }
+    }
+
+    /// The callers that are followed, each once.
+    pub(crate) fn followed(&self, policy: &Policy) -> Vec<Arc<str>> {
+        let mut followed: Vec<Arc<str>> = Vec::new();
+        for callee in self.present() {
+            let callers = self.callers_of(callee).filter(|of| of.share >= policy.share);
+            let named = callers.filter_map(|of| of.caller.as_ref().ok()).take(policy.most);
+            for caller in named {
+                if !followed.contains(caller) {
+                    followed.push(Arc::clone(caller));
+                }
+            }
+        }
+        followed
+    }
+
+    /// Goes up to these callers, of which some may be above the boundary. Notes why, if that is the end.
+    pub(crate) fn go_up(&mut self, followed: Vec<Arc<str>>, policy: &Policy) {
+        if self.end.is_some() {
+            return;
+        }
+        let none = followed.is_empty();
+        let (outside, inside): (Vec<_>, Vec<_>) = followed.into_iter().partition(|of| is_outside(of, policy));
+        let reason = || match (self.levels.get(self.level), outside.first()) {
+            (_, Some(first)) => format!("boundary: {first}"),
+            (None, None) => "no data: no sample has a caller".to_owned(),
+            (Some(_), None) => "root: the threads begin there".to_owned(),
+        };
+        if none || inside.is_empty() {
+            self.end = Some(reason());
+        } else if self.level + 1 >= policy.levels {
+            self.end = Some(format!("limit of {} levels", policy.levels));
+        }
+        self.present = inside;
+        self.level += 1;
+    }
+}
+
+/// Whether a method, `package.Class.method(Types)`, is of a class of the boundary.
+fn is_outside(method: &str, policy: &Policy) -> bool {
+    let named = method.split('(').next().unwrap_or(method);
+    let class = named.rsplit_once('.').map_or("", |(class, _)| class).replace('.', "/");
+    policy.boundary.iter().any(|of| of.matches(class.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(callee: &str, caller: &str, share: f64) -> SampledCaller {
+        let caller = if caller.is_empty() { Err("the thread begins there") } else { Ok(caller.into()) };
+        SampledCaller { callee: callee.into(), caller, via: None, weight: share * 10.0, share, margin: 0.01 }
+    }
+
+    fn ascent() -> Ascent {
+        let hot = HotSpot {
+            method: "a.Hot.hot(int)".to_owned(),
+            kind: None,
+            share: 0.5,
+            margin: None,
+            waiting: None,
+            samples: 10,
+        };
+        let levels = vec![
+            vec![
+                caller("a.Hot.hot(int)", "b.X.x()", 0.6),
+                caller("a.Hot.hot(int)", "b.Y.y()", 0.37),
+                caller("a.Hot.hot(int)", "b.Z.z()", 0.03),
+            ],
+            vec![
+                caller("b.X.x()", "c.M.m()", 1.0),
+                caller("b.Y.y()", "c.M.m()", 1.0),
+                caller("b.Z.z()", "d.N.n()", 1.0),
+            ],
+            vec![caller("c.M.m()", "", 1.0)],
+        ];
+        Ascent::new(hot, 10.0, levels)
+    }
+
+    fn policy() -> Policy {
+        Policy { share: 0.05, most: usize::MAX, levels: 8, boundary: Vec::new() }
+    }
+
+    fn names(ascent: &Ascent, policy: &Policy) -> Vec<String> {
+        ascent.followed(policy).iter().map(ToString::to_string).collect()
+    }
+
+    fn climb(policy: &Policy) -> (Vec<Vec<String>>, String) {
+        let (mut ascent, mut levels) = (ascent(), Vec::new());
+        while ascent.end().is_none() {
+            levels.push(names(&ascent, policy));
+            ascent.go_up(ascent.followed(policy), policy);
+        }
+        (levels, ascent.end().unwrap().to_owned())
+    }
+
+    #[test]
+    fn callers_are_followed_to_where_threads_begin() {
+        let (levels, end) = climb(&policy());
+        assert_eq!(levels, [vec!["b.X.x()", "b.Y.y()"], vec!["c.M.m()"], vec![]]);
+        assert_eq!(end, "root: the threads begin there");
+    }
+
+    #[test]
+    fn policies_say_how_many() {
+        assert_eq!(climb(&Policy { most: 1, ..policy() }).0[0], ["b.X.x()"]);
+        assert_eq!(climb(&Policy { share: 0.5, ..policy() }).0[0], ["b.X.x()"]);
+        assert_eq!(climb(&Policy { share: 0.0, ..policy() }).0[0].len(), 3);
+        let (levels, end) = climb(&Policy { levels: 1, ..policy() });
+        assert_eq!((levels.len(), end.as_str()), (1, "limit of 1 levels"));
+        let boundary = vec![NameGlob::class("c.**").unwrap()];
+        let (levels, end) = climb(&Policy { boundary, ..policy() });
+        assert_eq!((levels.len(), end.as_str()), (2, "boundary: c.M.m()"));
+    }
+
+    #[test]
+    fn shares_are_of_the_hot_method() {
+        let mut ascent = ascent();
+        assert!((ascent.share_of("a.Hot.hot(int)") - 1.0).abs() < 1e-9);
+        ascent.go_up(ascent.followed(&policy()), &policy());
+        assert!((ascent.share_of("b.X.x()") - 1.0).abs() < 1e-9, "its weight as a callee");
+        assert_eq!(ascent.share_of("b.Q.q()"), 0.0);
+    }
+
+    #[test]
+    fn without_samples_it_ends_at_once() {
+        let mut ascent = Ascent { levels: Vec::new(), ..ascent() };
+        ascent.go_up(ascent.followed(&policy()), &policy());
+        assert_eq!(ascent.end(), Some("no data: no sample has a caller"));
+    }
+}

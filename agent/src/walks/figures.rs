@@ -1,0 +1,185 @@
+//! What is found on a level: who calls a method, by samples and, where both have probes, by their calls.
+
+use control::{WalkCaller, WalkLevel, WithoutMethod};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+use super::ascent::Ascent;
+use crate::hot_spots::SampledCaller;
+use crate::recorder::CallSum;
+
+/// A recorded call takes about this time; of calls that are shorter than ten times that, the time would be mostly that of the probes.
+const PROBE_NANOS: u64 = 75;
+const SHORTEST: u64 = 10;
+/// Of fewer calls, shares may be off by more than ten points.
+const FEW_CALLS: u64 = 100;
+/// Calls without a caller up to this part are those at the edges of windows.
+const UNCOVERED: f64 = 0.05;
+
+/// Calls of one method that probes have recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Measured {
+    /// By caller.
+    pub(crate) by_caller: FxHashMap<Arc<str>, CallSum>,
+    /// Those within none of these callers, or within a call that has not ended.
+    pub(crate) without_caller: CallSum,
+}
+
+impl Measured {
+    fn all(&self) -> CallSum {
+        let sums = self.by_caller.values();
+        sums.fold(CallSum::default(), |all, of| CallSum { calls: all.calls + of.calls, nanos: all.nanos + of.nanos })
+    }
+}
+
+/// Returns what is known of the callers of a method of the present level of an ascent. `Err`: why its calls were not measured.
+pub(crate) fn level_of(
+    (ascent, level): (&Ascent, usize),
+    callee: &str,
+    followed: &[Arc<str>],
+    (measured, margins): (Result<&Measured, String>, bool),
+) -> WalkLevel {
+    let found = measured.as_ref().ok().copied().filter(|of| of.all().calls > 0);
+    let sums = found.map(Measured::all).unwrap_or_default();
+    let uncovered = measured.as_ref().map_or(0, |of| of.without_caller.calls);
+    let covered = part(sums.calls, sums.calls + uncovered);
+    // The rest may be of one caller alone: of its longest calls, for example.
+    let found = found.filter(|_| covered >= 1.0 - UNCOVERED);
+    let has_time = sums.calls > 0 && sums.nanos / sums.calls >= PROBE_NANOS * SHORTEST;
+    let caller = |text: &Arc<str>, sampled: Option<&SampledCaller>| {
+        let sum = found.map(|of| of.by_caller.get(text).copied().unwrap_or_default());
+        let timed = sum.filter(|_| has_time);
+        WalkCaller {
+            method: text.to_string(),
+            via: sampled.and_then(|of| of.via.as_ref()).map(ToString::to_string),
+            calls: sum.map(|sum| sum.calls),
+            calls_share: sum.map(|sum| part(sum.calls, sums.calls)),
+            time_ms: timed.map(|sum| sum.nanos as f64 / 1e6),
+            time_share: timed.map(|sum| part(sum.nanos, sums.nanos)),
+            cpu_share: sampled.map(|of| of.share),
+            margin: sampled.filter(|_| margins).map(|of| of.margin),
+            followed: followed.contains(text),
+        }
+    };
+    let sampled: Vec<&SampledCaller> = ascent.callers_of(callee).collect();
+    let named = |of: &&SampledCaller| of.caller.as_ref().ok().cloned();
+    let mut callers: Vec<WalkCaller> = sampled.iter().filter_map(|of| Some(caller(&named(of)?, Some(*of)))).collect();
+    let is_sampled = |text: &Arc<str>| sampled.iter().any(|of| of.caller.as_ref() == Ok(text));
+    let mut others: Vec<&Arc<str>> =
+        found.iter().flat_map(|of| of.by_caller.keys()).filter(|of| !is_sampled(of)).collect();
+    others.sort();
+    callers.extend(others.into_iter().map(|text| caller(text, None)));
+    let without =
+        |of: &&SampledCaller| Some(WithoutMethod { reason: of.caller.as_ref().err()?.to_string(), share: of.share });
+    let reason = match &measured {
+        Err(reason) => Some(reason.clone()),
+        Ok(_) if sums.calls + uncovered == 0 => Some("no call of it began and ended while it was measured".to_owned()),
+        Ok(_) if sums.calls == 0 => Some(format!(
+            "none of {uncovered} measured calls was within a call of its callers that began and ended meanwhile"
+        )),
+        Ok(_) if covered < 1.0 - UNCOVERED => Some(format!(
+            "{:.0} % of the measured calls were within no call of these callers that began and ended meanwhile",
+            (1.0 - covered) * 100.0
+        )),
+        Ok(_) if sums.calls < FEW_CALLS => Some(format!("{} calls say little", sums.calls)),
+        Ok(_) => None,
+    };
+    WalkLevel {
+        level,
+        hot: ascent.hot.method.clone(),
+        of: callee.to_owned(),
+        source: if found.is_some() { "measured" } else { "samples" }.to_owned(),
+        calls: measured.as_ref().ok().map(|_| sums.calls + uncovered),
+        covered: measured.as_ref().ok().filter(|_| sums.calls > 0).map(|_| covered),
+        share: ascent.share_of(callee),
+        callers,
+        without_caller: sampled.iter().filter_map(without).collect(),
+        reason,
+    }
+}
+
+fn part(of: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { of as f64 / all as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use control::HotSpot;
+
+    use super::*;
+
+    fn ascent() -> Ascent {
+        let hot = HotSpot {
+            method: "a.Hot.hot()".to_owned(),
+            kind: None,
+            share: 0.5,
+            margin: None,
+            waiting: None,
+            samples: 10,
+        };
+        let caller = |caller: Result<Arc<str>, &'static str>, share: f64| SampledCaller {
+            callee: "a.Hot.hot()".into(),
+            caller,
+            via: None,
+            weight: share,
+            share,
+            margin: 0.01,
+        };
+        let levels = vec![vec![
+            caller(Ok("b.X.x()".into()), 0.5),
+            caller(Ok("b.Y.y()".into()), 0.4),
+            caller(Err("the thread begins there"), 0.1),
+        ]];
+        Ascent::new(hot, 1.0, levels)
+    }
+
+    fn level(measured: Result<&Measured, String>) -> WalkLevel {
+        level_of((&ascent(), 1), "a.Hot.hot()", &["b.X.x()".into()], (measured, true))
+    }
+
+    fn measured(calls: &[(&str, u64, u64)], without: u64) -> Measured {
+        let sum = |calls, nanos| CallSum { calls, nanos };
+        Measured {
+            by_caller: calls.iter().map(|(caller, calls, nanos)| (Arc::from(*caller), sum(*calls, *nanos))).collect(),
+            without_caller: sum(without, 0),
+        }
+    }
+
+    #[test]
+    fn shares_are_those_of_the_measured_calls() {
+        let level = level(Ok(&measured(&[("b.X.x()", 700, 1_000_000), ("b.Y.y()", 300, 3_000_000)], 10)));
+        let of: Vec<_> = level.callers.iter().map(|of| (of.calls, of.calls_share, of.time_share)).collect();
+        assert_eq!(of, [(Some(700), Some(0.7), Some(0.25)), (Some(300), Some(0.3), Some(0.75))]);
+        assert_eq!((level.calls, level.reason.as_deref(), &*level.source), (Some(1_010), None, "measured"));
+        assert_eq!(level.callers.iter().map(|of| of.followed).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(level.without_caller[0].reason, "the thread begins there");
+    }
+
+    #[test]
+    fn of_calls_shorter_than_ten_probes_there_is_no_time() {
+        let level = level(Ok(&measured(&[("b.X.x()", 700, 70_000), ("b.Y.y()", 300, 3_000)], 0)));
+        assert_eq!((level.callers[0].time_share, level.callers[0].calls_share), (None, Some(0.7)));
+    }
+
+    #[test]
+    fn what_is_not_measured_says_why() {
+        let not = level(Err("it is native".to_owned()));
+        assert_eq!(
+            (&*not.source, not.reason.as_deref(), not.callers[0].calls),
+            ("samples", Some("it is native"), None)
+        );
+        assert_eq!(not.callers[0].cpu_share, Some(0.5));
+        let reason = |calls: &[(&str, u64, u64)], without| level(Ok(&measured(calls, without))).reason.unwrap();
+        assert!(reason(&[], 0).starts_with("no call of it"));
+        assert!(reason(&[], 7).starts_with("none of 7 measured calls"));
+        assert!(reason(&[("b.X.x()", 800, 1)], 200).starts_with("20 % of the measured calls"));
+        assert_eq!(reason(&[("b.X.x()", 8, 1)], 0), "8 calls say little");
+    }
+
+    #[test]
+    fn a_caller_that_no_sample_has_met_is_listed() {
+        let level = level(Ok(&measured(&[("b.X.x()", 700, 0), ("d.Q.q()", 300, 0)], 0)));
+        let last = level.callers.last().unwrap();
+        assert_eq!((&*last.method, last.calls, last.cpu_share), ("d.Q.q()", Some(300), None));
+    }
+}

@@ -1,0 +1,8 @@
+//! Walks up from hot methods: which callers are followed level by level, and what is found on each level. Pure: samples and sums of calls come in, figures go out; `session/walk/`
+//! inserts the probes (decision 065).
+
+mod ascent;
+mod figures;
+
+pub(crate) use ascent::{Ascent, Policy};
+pub(crate) use figures::{Measured, level_of};

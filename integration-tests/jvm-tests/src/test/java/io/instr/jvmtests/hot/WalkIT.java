@@ -1,0 +1,176 @@
+package io.instr.jvmtests.hot;
+
+import static io.instr.jvmtests.jvm.Awaiting.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.BuildResult;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
+
+/** {@code instr walk}: who calls a hot method, level by level, against programs that count that themselves. */
+@Tag("timed")
+class WalkIT {
+
+    /** {@code -Dinstr.walk.graphs=20}: so many graphs on each JDK. */
+    private static final int GRAPHS = Integer.getInteger("instr.walk.graphs", 1);
+    private static final double TOLERANCE = 0.02;
+    private static final String METHOD = CallersGraph.CLASS + ".%s(int)";
+    private static final int HOOKS = 12;
+
+    @EachJdk
+    void callsAndTimeOfEachLevelAreThoseOfTheProgram(Jdk jdk) {
+        List<String> failures = new ArrayList<>();
+        LongStream.range(0, GRAPHS).map(at -> at + jdk.feature()).forEach(seed -> {
+            CallersGraph graph = new CallersGraph(seed);
+            try {
+                walk(graph, graph.compiled(jdk, RunDirectories.create()));
+            } catch (IOException | AssertionError failure) {
+                failures.add(graph + "\n" + failure.getMessage());
+            }
+        });
+        assertTrue(failures.isEmpty(), () -> failures.size() + " failed:\n" + String.join("\n\n", failures));
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void inTheInterpreterAndWithOtherCollectors(Jdk jdk) throws IOException {
+        for (String option : List.of("-Xint", "-XX:+UseSerialGC")) {
+            CallersGraph graph = new CallersGraph(7);
+            walk(graph, graph.compiled(jdk, RunDirectories.create()).with(option));
+        }
+    }
+
+    private static void walk(CallersGraph graph, Program compiled) throws IOException {
+        try (Dialog program = start(compiled)) {
+            long[] before = truth(program);
+            JsonNode found = walk(program, "--method", METHOD.formatted("hot"), "--hooks", String.valueOf(HOOKS));
+            long[] after = truth(program);
+            List<String[]> edges = graph.edges();
+            for (String callee : edges.stream().map(edge -> edge[0]).distinct().toList()) {
+                double calls = 0;
+                double nanos = 0;
+                for (int edge = 0; edge < edges.size(); edge++) {
+                    if (edges.get(edge)[0].equals(callee)) {
+                        calls += after[2 * edge] - before[2 * edge];
+                        nanos += after[2 * edge + 1] - before[2 * edge + 1];
+                    }
+                }
+                JsonNode level = level(found, callee);
+                for (int edge = 0; edge < edges.size(); edge++) {
+                    if (edges.get(edge)[0].equals(callee)) {
+                        JsonNode caller = caller(level, edges.get(edge)[1]);
+                        String what = callee + " by " + edges.get(edge)[1];
+                        assertShare(what + ": calls", (after[2 * edge] - before[2 * edge]) / calls, caller.path("calls_share"), found);
+                        assertShare(what + ": time", (after[2 * edge + 1] - before[2 * edge + 1]) / nanos, caller.path("time_share"), found);
+                    }
+                }
+                assertTrue(level.path("covered").asDouble() > 0.95, level::toString);
+            }
+            assertEquals(1, level(found, "hot").path("level").asInt());
+            assertEquals(4, level(found, "handle").path("level").asInt());
+            assertTrue(found.path("end").asText().contains("the threads begin there"), found::toString);
+            assertNothingIsLeft(program, found);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private static void assertShare(String what, double truth, JsonNode share, JsonNode found) {
+        assertTrue(share.isNumber() && Math.abs(share.asDouble() - truth) <= TOLERANCE, () -> "%s %.3f, measured %s: %s".formatted(what, truth, share, found));
+    }
+
+    private static void assertNothingIsLeft(Dialog program, JsonNode found) {
+        assertEquals(0, found.path("hooks").path("now").asInt(), found::toString);
+        assertTrue(found.path("hooks").path("most").asInt() <= HOOKS, found::toString);
+        String claims = Tool.instr(List.of("claims", String.valueOf(program.pid()))).assertExitCode(0).stdout();
+        assertTrue(!claims.contains("walk"), claims);
+        String inventory = Tool.instr(List.of("explain", "--live", String.valueOf(program.pid()), CallersGraph.CLASS)).stdout();
+        assertTrue(!inventory.contains("instr walk"), inventory);
+    }
+
+    /** A client that is gone takes its walk along. */
+    @EachJdk(oldestAndNewest = true)
+    void aWalkEndsWithItsClient(Jdk jdk) throws IOException {
+        CallersGraph graph = new CallersGraph(1);
+        try (Dialog program = start(graph.compiled(jdk, RunDirectories.create()))) {
+            String pid = String.valueOf(program.pid());
+            String instr = BuildResult.AGENT.path().resolveSibling("instr").toString();
+            Process client = new ProcessBuilder(instr, "walk", pid, "--json", "--seconds", "1", "--period", "60000", "--calls", "100000000")
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+            await(() -> show(pid), shown -> shown.contains("measuring level 1"));
+            Finished second = Tool.instr(List.of("walk", pid));
+            assertTrue(second.exitCode() == 1 && second.stderr().contains("another walk is under way"), second::toString);
+            client.destroyForcibly();
+            await(() -> show(pid), shown -> shown.contains("it was ended"));
+            assertTrue(!Tool.instr(List.of("claims", pid)).stdout().contains("walk"));
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private static String show(String pid) {
+        return Tool.instr(List.of("walk", pid, "--show")).stdout();
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void mistakesAreNamed(Jdk jdk) throws IOException {
+        CallersGraph graph = new CallersGraph(1);
+        try (Dialog program = start(graph.compiled(jdk, RunDirectories.create()))) {
+            String pid = String.valueOf(program.pid());
+            Finished none = Tool.instr(List.of("walk", pid, "--show"));
+            assertTrue(none.exitCode() == 1 && none.stderr().contains("there was no walk"), none::toString);
+            Finished unknown = Tool.instr(List.of("walk", pid, "--method", CallersGraph.CLASS + ".hoot"));
+            assertTrue(unknown.exitCode() == 1 && unknown.stderr().contains("did you mean `" + CallersGraph.CLASS + ".hot`"), unknown::toString);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private static Dialog start(Program target) {
+        return target.with("-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints").talkWithAgent(AgentConfig.of("[[rule]]\nclass = \"other.**\"\n"), RunDirectories.create());
+    }
+
+    private static long[] truth(Dialog program) {
+        String numbers = program.ask("truth");
+        return Arrays.stream(numbers.substring(1, numbers.length() - 1).split(", ")).mapToLong(Long::parseLong).toArray();
+    }
+
+    private static JsonNode walk(Dialog program, String... options) throws IOException {
+        List<String> command = new ArrayList<>(List.of("walk", String.valueOf(program.pid()), "--json", "--seconds", "3", "--calls", "200000"));
+        command.addAll(Arrays.asList(options));
+        return new ObjectMapper().readTree(Tool.instr(command).assertExitCode(0).stdout());
+    }
+
+    private static JsonNode level(JsonNode found, String callee) {
+        for (JsonNode level : found.path("levels")) {
+            if (level.path("of").asText().equals(METHOD.formatted(callee))) {
+                return level;
+            }
+        }
+        throw new AssertionError(callee + " is on no level: " + found);
+    }
+
+    private static JsonNode caller(JsonNode level, String caller) {
+        for (JsonNode of : level.path("callers")) {
+            if (of.path("method").asText().equals(METHOD.formatted(caller))) {
+                return of;
+            }
+        }
+        throw new AssertionError(caller + " is no caller: " + level);
+    }
+}
