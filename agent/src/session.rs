@@ -395,20 +395,23 @@ impl JvmEvents for Agent {
     }
 
     fn method_compiled(&self, jvmti: Jvmti, method: MethodId, place: CodePlace) {
-        if let Some(session) = self.session() {
+        let is_for_samples = sampler::code_map::method_compiled(method, place);
+        if let Some(session) = self.session().filter(|_| !is_for_samples) {
             self.vm
                 .with_current_thread(|jni| session.instrumentation.events.method_compiled(jvmti, jni, method, place));
         }
     }
 
     fn compiled_code_unloaded(&self, address: u64) {
+        sampler::code_map::code_unloaded(address);
         if let Some(session) = self.session() {
             session.instrumentation.events.compiled_code_unloaded(address);
         }
     }
 
     fn code_generated(&self, name: &[u8], place: CodePlace) {
-        if let Some(session) = self.session() {
+        let is_for_samples = sampler::code_map::code_generated(name, place);
+        if let Some(session) = self.session().filter(|_| !is_for_samples) {
             session.instrumentation.events.code_generated(name, place);
         }
     }

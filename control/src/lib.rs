@@ -28,7 +28,7 @@ pub use calls::diagnosis::{
     LONGEST_DIAGNOSIS, NodeKind,
 };
 pub use calls::hot_spots::{
-    Caller, Callers, CallersRequest, CodeKind, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpot, HotSpots,
+    Caller, Callers, CallersRequest, CodeKind, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpot, HotSpots, JvmThreads,
     LONGEST_HOT_SECONDS, PackageShare, USUAL_HOT_SECONDS, WithoutMethod,
 };
 pub use calls::suspects::{Suspect, SuspectList};

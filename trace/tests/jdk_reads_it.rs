@@ -171,7 +171,7 @@ fn samples_are_execution_samples() {
     let [inner, outer] = ["inner", "outer"].map(|name| recording.sampled_method(method("com/acme/Work", name, true)));
     let frame = |method, line, is_native| SampleFrame { method, line, bytecode_index: 7, is_native };
     recording.sample(START + 5, &[frame(inner, 12, false), frame(outer, 34, false)], true);
-    recording.failed_sample(START + 6, "GC active");
+    recording.failed_sample(START + 6, "GC active", "libjvm.so: memcpy");
     recording.finish().unwrap();
 
     let json = jfr(&["print", "--json", "--stack-depth", "64", "--events", "jdk.ExecutionSample"], &file);
@@ -188,6 +188,7 @@ fn samples_are_execution_samples() {
     assert_eq!(shown, [("inner", 12), ("outer", 34)]);
     assert_eq!(frames[0]["bytecodeIndex"], 7);
     assert_eq!(events(&file, "instr.FailedSample")[0]["reason"], "GC active");
+    assert_eq!(events(&file, "instr.FailedSample")[0]["place"], "libjvm.so: memcpy");
     let periods: Vec<Value> = events(&file, "jdk.ActiveSetting");
     assert!(periods.iter().any(|setting| setting["name"] == "period" && setting["value"] == "10 ms"), "{periods:?}");
 }

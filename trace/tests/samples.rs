@@ -39,7 +39,7 @@ fn write_samples(path: &Path, options: RecordingOptions) {
     recording.set_thread(32);
     recording.sample(START + 9 * MILLISECOND, &[frame(c, 30), frame(c, 31), frame(a, 11)], false);
     recording.sample(START + 9 * MILLISECOND, &[frame(c, 30), frame(b, 20)], true);
-    recording.failed_sample(START + 9 * MILLISECOND, "GC active");
+    recording.failed_sample(START + 9 * MILLISECOND, "GC active", "libjvm.so: memcpy");
     let statistics = recording.finish().unwrap();
     assert_eq!((statistics.samples, statistics.calls), (11, 0));
 }
@@ -84,7 +84,7 @@ fn every_level_of_a_stack_counts_and_every_view_adds_up() {
     assert_eq!(methods["a"], (0, 9));
     assert_eq!(methods["b"], (2, 9));
     assert_eq!(methods["c"], (8, 8), "a recursive method counts once a stack");
-    assert_eq!(methods["[no stack: GC active]"], (1, 1));
+    assert_eq!(methods["[no stack] libjvm.so: memcpy"], (1, 1));
     assert_eq!(methods["[outer frames missing]"], (0, 1));
     let threads: Vec<_> = profile.threads.iter().map(|row| (row.name.as_str(), row.id, row.ticks)).collect();
     assert_eq!(threads, [("busy", 31, 8), ("idle", 32, 3)]);
@@ -177,7 +177,7 @@ fn where_a_quarter_of_the_samples_has_no_stack_the_report_names_the_other_engine
     let work = recording.sampled_method(method("com/acme/Work", "a", true));
     let frame = SampleFrame { method: work, line: 10, bytecode_index: 3, is_native: false };
     recording.sample(START, &[frame], false);
-    recording.failed_sample(START + MILLISECOND, "unknown place in Java");
+    recording.failed_sample(START + MILLISECOND, "unknown place in Java", "");
     recording.finish().unwrap();
     let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
     let text = terminal(&analysis, &TerminalOptions::default());
@@ -202,7 +202,7 @@ fn exported_samples_are_the_recorded_ones() {
     assert_eq!(
         found,
         [
-            "[no stack: GC active] 1",
+            "[no stack] libjvm.so: memcpy 1",
             "[outer frames missing];com.acme.Work.b;com.acme.Work.c 1",
             "com.acme.Work.a;com.acme.Work.b 2",
             "com.acme.Work.a;com.acme.Work.b;com.acme.Work.c 6",

@@ -68,7 +68,7 @@ fn random_recording(seed: u64) -> Analysis {
                 |method: &SampledMethod| SampleFrame { method: *method, line: 1, bytecode_index: 0, is_native: false };
             let stack: Vec<SampleFrame> = (0..depth).map(|_| frame(&sampled[random.below(sampled.len())])).collect();
             match random.below(20) {
-                0 => recording.failed_sample(START + tick, "GC active"),
+                0 => recording.failed_sample(START + tick, "GC active", ""),
                 other => recording.sample(START + tick, &stack, other == 1),
             }
         }

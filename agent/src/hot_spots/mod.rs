@@ -6,6 +6,7 @@
 
 mod attribution;
 mod counted_method;
+mod jvm_threads;
 mod queued_samples;
 mod recorded_calls;
 mod sampled_stacks;
@@ -15,6 +16,7 @@ mod thread_samples;
 use std::time::{Duration, Instant};
 
 pub(crate) use attribution::{Attribution, CalledMethod};
+pub(crate) use jvm_threads::JvmThreadTimes;
 pub(crate) use queued_samples::{ProcessorSamples, QueuedSamples};
 pub(crate) use recorded_calls::RecordedCalls;
 pub(crate) use sampled_stacks::{SampledCaller, SampledStacks};

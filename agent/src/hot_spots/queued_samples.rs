@@ -10,7 +10,7 @@ use super::Detector;
 use super::counted_method::CountedMethod;
 use super::tally::{Seen, Tally};
 use crate::jvm::Jni;
-use crate::sampler::{Engine, QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
+use crate::sampler::{Engine, InnermostPlace, QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
 
 /// Between two looks; the queue has room for more.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -66,9 +66,12 @@ impl QueuedSamples {
                 self.add_stack(&stack, seen(u64::from(ticks), kind), tally);
             }
             QueuedItem::Allocation { weight, stack, .. } => self.add_stack(&stack, seen(weight, None), tally),
-            QueuedItem::Failed { ticks, reason, .. } => {
-                tally.add_failed(reason, seen(u64::from(ticks), None));
-            }
+            QueuedItem::Failed { ticks, reason, place, .. } => match place {
+                Some(place) => {
+                    tally.add_failed_in(&CountedMethod::of_place(&place), seen(u64::from(ticks), kind_of_place(&place)))
+                }
+                None => tally.add_failed(reason, seen(u64::from(ticks), None)),
+            },
             QueuedItem::Engine { .. } | QueuedItem::Thread { .. } | QueuedItem::AllocationInterval { .. } => {}
         }
     }
@@ -121,6 +124,13 @@ impl Drop for QueuedSamples {
             self.queue.end_copies();
         }
     }
+}
+
+fn kind_of_place(place: &InnermostPlace) -> Option<CodeKind> {
+    Some(match place {
+        InnermostPlace::Compiled(_) => CodeKind::Jit,
+        InnermostPlace::Native(_) => CodeKind::Native,
+    })
 }
 
 /// Native methods are native code, whatever stub the thread was in.

@@ -115,6 +115,15 @@ impl Tally {
         }
     }
 
+    /// Counts a sample that has no stack, but a place.
+    pub(super) fn add_failed_in(&mut self, place: &CountedMethod, seen: Seen) {
+        if self.attribution.needs_stacks() {
+            self.elsewhere += seen.samples;
+        } else {
+            self.add(place, seen);
+        }
+    }
+
     /// Counts for a method.
     pub(super) fn add(&mut self, method: &CountedMethod, seen: Seen) {
         self.add_for(method, None, seen);
@@ -218,7 +227,7 @@ impl Tally {
     /// The packages with the largest shares.
     pub(crate) fn packages(&self) -> Vec<PackageShare> {
         let mut by_package: FxHashMap<&[u8], f64> = FxHashMap::default();
-        for (method, counted) in &self.by_method {
+        for (method, counted) in self.by_method.iter().filter(|(method, _)| !method.class.is_empty()) {
             *by_package.entry(package_of(&method.class)).or_default() += counted.weight;
         }
         let mut packages: Vec<PackageShare> = by_package

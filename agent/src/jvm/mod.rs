@@ -49,7 +49,9 @@ pub(crate) use objects::plain_values::{PlainValue, ReadValue, class_name, plain_
 pub(crate) use objects::request_getters::{RequestGetter, request_text};
 pub(crate) use objects::statements::{STATEMENT, is_statement_class, statement_text};
 pub(crate) use objects::weak_class::WeakClass;
+pub(crate) use process::elf_symbols::Symbols;
 pub(crate) use process::heap_size::{HeapSize, heap_size};
+pub(crate) use process::native_libraries::NativeLibrary;
 pub(crate) use process::operating_system::{
     block_signals, current_thread_id, give_way, own_switches, process_cpu_time, run_at_once, thread_cpu_time,
     wake_up_in_time, zeroed_words,

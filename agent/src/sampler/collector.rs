@@ -9,15 +9,18 @@ use control::CodeKind;
 use rustc_hash::FxHashSet;
 
 use super::cpu_shares::CpuShares;
+use super::innermost_place::{InnermostPlace, Places};
 use super::method_names::MethodNames;
 use super::sample_queue::{QueuedItem, QueuedStack, SampleQueue};
-use super::{Engine, Surroundings, thread_timers};
+use super::{Engine, Surroundings, code_map, thread_timers};
 use crate::jvm::{CodeRegion, CodeRegions, Jni, JvmtiError, Sample, ThreadFacts, VmStructs, signal};
 
 /// Pause between two visits to the buffer.
 const PAUSE: Duration = Duration::from_millis(50);
 /// So many threads are known to have been told; then all are told again.
 const MOST_TOLD: usize = 10_000;
+/// The code of AsyncGetCallTrace where its walk began at the caller.
+const UNKNOWN_PLACE_IN_JAVA: i32 = -5;
 /// How often it is asked whether the signal still comes to us.
 const CHECK: Duration = Duration::from_secs(1);
 
@@ -47,6 +50,7 @@ pub(super) struct Collector {
     code: Option<CodeRegions>,
     queue: Arc<SampleQueue>,
     methods: MethodNames,
+    places: Places,
     told_threads: FxHashSet<u64>,
     counts: SampleCounts,
 }
@@ -67,6 +71,7 @@ impl Collector {
             code: VmStructs::find().and_then(CodeRegions::find),
             queue,
             methods: MethodNames::default(),
+            places: Places::default(),
             told_threads: FxHashSet::default(),
             counts: SampleCounts { engine: engine.name(), ..SampleCounts::default() },
         }
@@ -83,6 +88,7 @@ impl Collector {
     }
 
     fn visit_buffer(&mut self, jni: &Jni<'_>, stop: &AtomicBool) {
+        code_map::list_present(self.surroundings.jvmti);
         let buffer = thread_timers::buffer(self.depth);
         // Both count the same clock from different moments.
         let to_java = (self.surroundings.clock.now() as u64).wrapping_sub(signal::monotonic_nanos());
@@ -90,26 +96,29 @@ impl Collector {
         loop {
             let last = stop.load(Ordering::Acquire);
             let ended = thread_timers::take_ended();
+            let begin = signal::monotonic_nanos();
             buffer.drain(&mut |sample| self.take_signal(jni, &sample, to_java));
             let lost = buffer.take_lost_ticks();
             if lost > 0 {
-                self.fail(0, self.surroundings.clock.now() as u64, lost, "buffer full");
+                self.fail(0, self.surroundings.clock.now() as u64, lost, "buffer full", None);
             }
             thread_timers::drop_foreign();
             thread_timers::forget(&ended);
+            code_map::forget_before(begin);
             self.counts.threads_without_timer += thread_timers::take_without_timer();
             if last {
-                return;
+                break;
             }
             if checked.elapsed() >= CHECK {
                 checked = Instant::now();
                 if !signal::has_signal() {
                     self.give_up();
-                    return;
+                    break;
                 }
             }
             std::thread::park_timeout(PAUSE);
         }
+        code_map::clear();
     }
 
     /// Somebody has taken SIGPROF away: another profiler, which must not get the signals of our timers.
@@ -126,20 +135,23 @@ impl Collector {
         let Some(who) = thread_timers::who(jvmti, jni, sample.thread) else { return };
         self.tell_thread(&who.facts, who.os_thread);
         let at = sample.nanos.wrapping_add(to_java);
-        match sample.stack {
-            Ok(stack) => {
+        let is_whole = sample.stack.is_ok_and(|stack| !stack.from_caller);
+        let place = if is_whole { None } else { self.places.at((jvmti, jni), sample.counter, sample.nanos) };
+        match (sample.stack, place) {
+            // Its callers are not looked for where its own frame is missing: it may have been about to make one.
+            (Ok(stack), place @ Some(InnermostPlace::Compiled(_))) if stack.from_caller => {
+                self.fail(who.facts.java_id, at, u64::from(sample.ticks), reason(UNKNOWN_PLACE_IN_JAVA), place);
+            }
+            (Ok(stack), place) => {
                 let names = (jvmti, jni);
                 let frames = stack.iter().map(|frame| self.methods.frame(names, &self.queue, frame)).collect();
-                let code = self.code.filter(|_| sample.counter != 0).map(|code| kind(code.region(sample.counter)));
-                self.pass(
-                    who.facts.java_id,
-                    at,
-                    sample.ticks,
-                    code,
-                    QueuedStack { frames, truncated: stack.truncated },
-                );
+                let region = self.code.filter(|_| sample.counter != 0).map(|code| kind(code.region(sample.counter)));
+                // Without a frame of its own, a stub works for its caller.
+                let code = if place.is_some() { Some(CodeKind::Native) } else { region };
+                let stack = QueuedStack { frames, truncated: stack.truncated };
+                self.pass(who.facts.java_id, at, sample.ticks, code, stack);
             }
-            Err(code) => self.fail(who.facts.java_id, at, u64::from(sample.ticks), reason(code)),
+            (Err(code), place) => self.fail(who.facts.java_id, at, u64::from(sample.ticks), reason(code), place),
         }
     }
 
@@ -164,7 +176,7 @@ impl Collector {
             let at = self.surroundings.clock.now() as u64;
             self.tell_thread(&sample.thread, 0);
             if sample.frames.is_empty() {
-                self.fail(sample.thread.java_id, at, u64::from(sample.ticks), "no Java frame");
+                self.fail(sample.thread.java_id, at, u64::from(sample.ticks), "no Java frame", None);
                 continue;
             }
             let truncated = sample.frames.len() > self.depth;
@@ -194,11 +206,11 @@ impl Collector {
         }
     }
 
-    fn fail(&mut self, thread: u64, at: u64, ticks: u64, reason: &'static str) {
+    fn fail(&mut self, thread: u64, at: u64, ticks: u64, reason: &'static str, place: Option<InnermostPlace>) {
         self.counts.samples += ticks;
         *self.counts.failed.entry(reason).or_default() += ticks;
         let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
-        self.queue.push(QueuedItem::Failed { thread, at, ticks, reason });
+        self.queue.push(QueuedItem::Failed { thread, at, ticks, reason, place });
     }
 }
 

@@ -8,8 +8,10 @@
 //! Decision 012 says which engine is sound where.
 
 mod allocations;
+pub(crate) mod code_map;
 mod collector;
 mod cpu_shares;
+mod innermost_place;
 mod method_names;
 mod sample_queue;
 mod thread_timers;
@@ -22,6 +24,7 @@ use settings::{SamplerConfig, SamplerEngine};
 
 pub(crate) use allocations::AllocationSampler;
 pub(crate) use collector::SampleCounts;
+pub(crate) use innermost_place::InnermostPlace;
 pub(crate) use sample_queue::{QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
 pub(crate) use thread_timers::{class_prepared, thread_ended, thread_started, wants_threads};
 

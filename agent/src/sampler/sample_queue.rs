@@ -7,6 +7,7 @@ use control::CodeKind;
 use parking_lot::Mutex;
 
 use super::Engine;
+use super::innermost_place::InnermostPlace;
 use crate::jvm::MethodFacts;
 
 /// More items do not wait: the drainer hangs, or the file cannot be written.
@@ -42,8 +43,8 @@ pub(crate) enum QueuedItem {
     Thread { id: u64, name: String, os_thread: u64, is_virtual: bool },
     /// A sample; `code` is what the thread was executing, if that is known.
     Stack { thread: u64, at: u64, ticks: u32, code: Option<CodeKind>, stack: QueuedStack },
-    /// A sample without stack.
-    Failed { thread: u64, at: u64, ticks: u32, reason: &'static str },
+    /// A sample without stack; `place` is what the thread was executing, if that is known.
+    Failed { thread: u64, at: u64, ticks: u32, reason: &'static str, place: Option<InnermostPlace> },
     /// Allocations are sampled: bytes between two samples of a thread.
     AllocationInterval { at: u64, bytes: u64 },
     /// A sample of an allocation: an object of this class and size, for `weight` bytes.

@@ -15,6 +15,8 @@ const RECORDS: usize = 1_024;
 
 /// Timers run and classes are given method ids.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// Events that tell the lines of compiled code, and whose code lies where.
+const CODE_EVENTS: [Event; 3] = [Event::CompiledMethodLoad, Event::CompiledMethodUnload, Event::DynamicCodeGenerated];
 static TIMERS: OnceLock<Mutex<Timers>> = OnceLock::new();
 /// Buffers by depth: they are never freed.
 static BUFFERS: Mutex<Vec<&'static SampleBuffer>> = Mutex::new(Vec::new());
@@ -71,8 +73,10 @@ pub(super) fn start(jvmti: Jvmti, jni: &Jni<'_>, interval: Duration, depth: usiz
 
 fn give_ids_and_timers(jvmti: Jvmti, jni: &Jni<'_>, depth: usize) -> Result<(), jvm::JvmtiError> {
     jvmti.set_event(Event::ClassLoad, true)?;
-    if let Err(error) = jvmti.set_event(Event::CompiledMethodLoad, true) {
-        tracing::info!(%error, "lines in compiled code are those of the nearest call");
+    for event in CODE_EVENTS {
+        if let Err(error) = jvmti.set_event(event, true) {
+            tracing::info!(%error, ?event, "lines in compiled code may be those of the nearest call");
+        }
     }
     for class in LoadedClasses::all(jvmti, jni)?.as_slice().iter().filter(|class| class.is_prepared(jvmti)) {
         class_prepared(jvmti, *class);
@@ -109,7 +113,7 @@ pub(super) fn stop(jvmti: Jvmti) {
     if !ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
-    for event in [Event::ClassLoad, Event::CompiledMethodLoad] {
+    for event in [Event::ClassLoad].into_iter().chain(CODE_EVENTS) {
         if let Err(error) = jvmti.set_event(event, false) {
             tracing::error!(%error, ?event, "cannot be switched off");
         }
@@ -132,6 +136,11 @@ pub(crate) fn class_prepared(jvmti: Jvmti, class: LoadedClass<'_>) {
 
 /// Whether threads that begin must be told.
 pub(crate) fn wants_threads() -> bool {
+    are_running()
+}
+
+/// Whether timers run.
+pub(super) fn are_running() -> bool {
     ACTIVE.load(Ordering::Relaxed)
 }
 

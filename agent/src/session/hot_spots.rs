@@ -15,8 +15,8 @@ use settings::{AllocationConfig, SamplerConfig};
 use super::Session;
 use crate::contexts;
 use crate::hot_spots::{
-    Attribution, CalledMethod, Detector, Listed, ProcessorSamples, QueuedSamples, RecordedCalls, States, Tally,
-    ThreadSamples, watch,
+    Attribution, CalledMethod, Detector, JvmThreadTimes, Listed, ProcessorSamples, QueuedSamples, RecordedCalls,
+    States, Tally, ThreadSamples, watch,
 };
 use crate::jvm::{Jni, VmStructs, perf_memory};
 use crate::sampler::{AllocationSampler, SampleQueue, Sampler, Surroundings};
@@ -54,8 +54,10 @@ impl Session {
     /// Looks for hot methods, for as long as the request says.
     pub(super) fn hot_spots_of(&self, request: &HotRequest, goes_on: &dyn Fn() -> bool) -> Result<HotSpots, Refusal> {
         let by = request.by.unwrap_or(HotBy::Cpu);
+        let begin = (by == HotBy::Cpu).then(JvmThreadTimes::read);
         let watched = self.watch(by, (request.seconds, goes_on), Tally::default())?;
-        Ok(hot_spots(by, request, &watched))
+        let jvm_threads = begin.map(|begin| begin.used_until(&JvmThreadTimes::read())).unwrap_or_default();
+        Ok(HotSpots { jvm_threads, ..hot_spots(by, request, &watched) })
     }
 
     /// Looks who calls a method, for as long as the request says.
@@ -204,6 +206,7 @@ fn hot_spots(by: HotBy, request: &HotRequest, watched: &Watched) -> HotSpots {
         bias: watched.bias.map(str::to_owned),
         packages: tally.packages(),
         without_method: tally.without_method(),
+        jvm_threads: Vec::new(),
         notices: [below(&hot, listed.share).into_iter().collect(), notices(by, watched)].concat(),
         hot,
     }

@@ -97,6 +97,9 @@ messages! {
         /// Samples without a method, by reason, the largest share first.
         #[serde(default)]
         pub without_method: Vec<WithoutMethod>,
+        /// What threads of the JVM itself have used meanwhile, beside all these shares; only for `cpu`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub jvm_threads: Vec<JvmThreads>,
         /// What one should know about these figures.
         #[serde(default)]
         pub notices: Vec<String>,
@@ -104,7 +107,7 @@ messages! {
 
     /// A hot method.
     pub struct HotSpot {
-        /// The method, as `package.Class.method(Types)`.
+        /// The method, as `package.Class.method(Types)`; of samples without a stack the native code, as `library: function` or `JVM stub: name`.
         pub method: String,
         /// What kind of code it mostly executes; absent where that is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,6 +181,14 @@ messages! {
         pub package: String,
         /// Its part of all that was seen (0 to 1).
         pub share: f64,
+    }
+
+    /// Processor time of threads of the JVM itself, which have no samples.
+    pub struct JvmThreads {
+        /// What they do: `compiler`, `collector`, `VM` (stops, and the serial collector).
+        pub threads: String,
+        /// Milliseconds of processor time.
+        pub cpu_ms: f64,
     }
 
     /// Samples that belong to no method.

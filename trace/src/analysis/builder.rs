@@ -226,7 +226,7 @@ impl Builder {
                 *samples += 1;
                 *bytes = weight.saturating_add(*bytes);
             }
-            Event::FailedSample { thread, reason, .. } => samples.add_failed(thread, &reason),
+            Event::FailedSample { thread, reason, place, .. } => samples.add_failed(thread, &reason, &place),
             Event::Statement { call, statement } => {
                 let blurred = self.is_blurred(&call);
                 self.statements.add(&statement, &call, blurred);

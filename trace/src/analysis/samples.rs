@@ -23,7 +23,7 @@ pub struct SampleProfile {
     /// Ticks at which the stack could not be read, by reason, the most frequent first.
     pub failed: Vec<(String, u64)>,
     /// The methods; a [`FrameId`] is a position in this list. `own` are ticks in the method itself, `total` also those in
-    /// what it called. Ticks without a stack have a frame of their own, named after the reason in brackets.
+    /// what it called. Ticks without a stack have a frame of their own, named after the place if it is known, else after the reason.
     pub frames: Vec<Frame>,
     /// Ticks by call path.
     pub tree: CallTree,
@@ -99,8 +99,8 @@ pub(super) struct Amount {
 pub(super) struct ChunkSamples {
     /// By keys of thread and stack.
     stacks: FxHashMap<(u64, u64), u64>,
-    /// By key of the thread and reason.
-    failed: FxHashMap<(u64, String), u64>,
+    /// By key of the thread, reason and place.
+    failed: FxHashMap<(u64, String, String), u64>,
 }
 
 impl ChunkSamples {
@@ -108,8 +108,8 @@ impl ChunkSamples {
         *self.stacks.entry((thread, stack)).or_default() += 1;
     }
 
-    pub(super) fn add_failed(&mut self, thread: u64, reason: &str) {
-        *self.failed.entry((thread, reason.to_owned())).or_default() += 1;
+    pub(super) fn add_failed(&mut self, thread: u64, reason: &str, place: &str) {
+        *self.failed.entry((thread, reason.to_owned(), place.to_owned())).or_default() += 1;
     }
 }
 
@@ -149,8 +149,9 @@ impl SampleTotals {
         }
         let mut failed: Vec<_> = samples.failed.into_iter().collect();
         failed.sort_unstable();
-        for ((thread, reason), ticks) in failed {
-            let frame = self.pseudo_frame(&format!("[no stack: {reason}]"));
+        for ((thread, reason, place), ticks) in failed {
+            let frame = if place.is_empty() { format!("[no stack: {reason}]") } else { format!("[no stack] {place}") };
+            let frame = self.pseudo_frame(&frame);
             let leaf = self.add_frame(NodeId::ROOT, frame, Amount { samples: ticks, stands_for: ticks });
             *self.lines.entry((frame, 0)).or_default() += ticks;
             *self.failed.entry(reason).or_default() += ticks;

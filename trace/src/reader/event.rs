@@ -199,6 +199,8 @@ pub enum Event<'c> {
         at: u64,
         /// Why there is no stack.
         reason: Cow<'c, str>,
+        /// The method or the native function that was executing; empty if it is not known.
+        place: Cow<'c, str>,
     },
     /// `jdk.ObjectAllocationSample`
     AllocationSample {
@@ -358,7 +360,7 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
     ("jdk.ExecutionSample", Kind::Sample, wanted(&["startTime", "", "sampledThread", "stackTrace"], &[])),
-    ("instr.FailedSample", Kind::FailedSample, wanted(&["startTime", "", "eventThread"], &["reason"])),
+    ("instr.FailedSample", Kind::FailedSample, wanted(&["startTime", "", "eventThread"], &["reason", "place"])),
     (
         "jdk.ObjectAllocationSample",
         Kind::AllocationSample,
@@ -516,7 +518,7 @@ impl<'c> Events<'c> {
             Kind::Note => Event::Note { at, kind: first, message: second },
             // The fourth field that is kept is the stack here.
             Kind::Sample => Event::Sample { thread, stack: call.method, at },
-            Kind::FailedSample => Event::FailedSample { thread, at, reason: first },
+            Kind::FailedSample => Event::FailedSample { thread, at, reason: first, place: second },
             Kind::AllocationSample => {
                 Event::AllocationSample { thread, stack: fourth_number, class: second_number, weight: extra, at }
             }

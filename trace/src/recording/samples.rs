@@ -92,14 +92,15 @@ impl Recording {
         self.configuration(at_nanos, "allocation.interval-bytes", &interval_bytes.to_string());
     }
 
-    /// Records that the current thread was running at a moment, but its stack could not be read.
-    pub fn failed_sample(&mut self, at_nanos: u64, reason: &str) {
+    /// Records that the current thread was running at a moment, but its stack could not be read; `place` is what it was executing, empty if that is not known.
+    pub fn failed_sample(&mut self, at_nanos: u64, reason: &str, place: &str) {
         self.make_room();
         self.statistics.samples += 1;
         let (at, _) = self.ticks(at_nanos, 0);
         self.event(id::FAILED_SAMPLE, at, |recording, payload| {
             recording.push_current_thread(payload);
             recording.push_text_of_pool(payload, reason);
+            recording.push_text_of_pool(payload, place);
         });
     }
 }

@@ -186,7 +186,22 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
             annotation!(DESCRIPTION, "A tick of the sampler at which the stack could not be read"),
             IN_INSTR,
         ],
-        &[START, EVENT_THREAD, field("reason", id::STRING, &[annotation!(LABEL, "Reason")])],
+        &[
+            START,
+            EVENT_THREAD,
+            field("reason", id::STRING, &[annotation!(LABEL, "Reason")]),
+            field(
+                "place",
+                id::STRING,
+                &[
+                    annotation!(LABEL, "Place"),
+                    annotation!(
+                        DESCRIPTION,
+                        "The method or the native function that was executing; empty if it is not known"
+                    ),
+                ],
+            ),
+        ],
     ),
     event(
         id::ALLOCATION_SAMPLE,

@@ -145,7 +145,13 @@ impl CodeRegions {
         (cache.0 <= begin && begin < end && end <= cache.1).then_some(regions)
     }
 
-    /// What this address belongs to.
+    /// Without an interpreter.
+    #[cfg(test)]
+    pub(in crate::jvm) fn for_tests(cache: (u64, u64)) -> CodeRegions {
+        CodeRegions { cache, interpreter: (0, 0) }
+    }
+
+    /// What this address belongs to. May be asked in signal handlers.
     pub(crate) fn region(self, address: u64) -> CodeRegion {
         let is_in = |(begin, end): (u64, u64)| (begin..end).contains(&address);
         if is_in(self.interpreter) {

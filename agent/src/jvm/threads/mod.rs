@@ -4,4 +4,5 @@ pub(super) mod own_stack;
 pub(super) mod sample_buffer;
 mod sample_moments;
 pub(super) mod sample_signal;
+mod stub_caller;
 pub(super) mod thread_facts;

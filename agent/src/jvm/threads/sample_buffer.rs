@@ -4,7 +4,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::jvm::classes::method_facts::MethodId;
 
@@ -30,6 +30,7 @@ struct Head {
     ticks: AtomicU32,
     /// Number of frames, or why there are none.
     outcome: AtomicI32,
+    from_caller: AtomicBool,
     thread: AtomicU64,
     nanos: AtomicU64,
     counter: AtomicU64,
@@ -59,6 +60,15 @@ pub(super) struct Moment {
     pub(super) counter: u64,
 }
 
+/// What a walk of a stack has given.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Walked {
+    /// Number of frames, or the code of AsyncGetCallTrace for having none.
+    pub(super) outcome: i32,
+    /// Whether the frames are those from the caller of what the thread was executing.
+    pub(super) from_caller: bool,
+}
+
 /// What a handler has seen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample<'a> {
@@ -80,6 +90,8 @@ pub(crate) struct SampledFrames<'a> {
     frames: &'a [UnsafeCell<RawFrame>],
     /// Whether the stack continues.
     pub(crate) truncated: bool,
+    /// Whether they begin at the caller of what the thread was executing, which has no frame that can be read.
+    pub(crate) from_caller: bool,
 }
 
 impl SampledFrames<'_> {
@@ -111,7 +123,7 @@ impl SampleBuffer {
 
     /// Called by the signal handler: `walk` gets the place for the frames and their number, and says how many it wrote or
     /// why it could not. Allocates nothing, waits for nothing.
-    pub(super) fn record(&self, moment: Moment, walk: impl FnOnce(*mut RawFrame, i32) -> i32) {
+    pub(super) fn record(&self, moment: Moment, walk: impl FnOnce(*mut RawFrame, i32) -> Walked) {
         let Moment { thread, nanos, ticks, counter } = moment;
         let Some(index) = self.claim() else {
             self.lost_ticks.fetch_add(u64::from(ticks), Ordering::Relaxed);
@@ -119,12 +131,13 @@ impl SampleBuffer {
         };
         let width = self.depth + 1;
         let (Some(head), Some(frames)) = (self.heads.get(index), self.frames.get(index * width)) else { return };
-        let outcome = walk(frames.get(), i32::try_from(width).unwrap_or(0));
+        let Walked { outcome, from_caller } = walk(frames.get(), i32::try_from(width).unwrap_or(0));
         head.thread.store(thread, Ordering::Relaxed);
         head.nanos.store(nanos, Ordering::Relaxed);
         head.counter.store(counter, Ordering::Relaxed);
         head.ticks.store(ticks, Ordering::Relaxed);
         head.outcome.store(outcome, Ordering::Relaxed);
+        head.from_caller.store(from_caller, Ordering::Relaxed);
         head.state.store(READY, Ordering::Release);
     }
 
@@ -147,7 +160,8 @@ impl SampleBuffer {
             let stack = match usize::try_from(head.outcome.load(Ordering::Relaxed)) {
                 Ok(count) if count > 0 => {
                     let frames = self.frames.get(from..from + count.min(self.depth)).unwrap_or_default();
-                    Ok(SampledFrames { frames, truncated: count > self.depth })
+                    let from_caller = head.from_caller.load(Ordering::Relaxed);
+                    Ok(SampledFrames { frames, truncated: count > self.depth, from_caller })
                 }
                 _ => Err(head.outcome.load(Ordering::Relaxed)),
             };
@@ -176,6 +190,10 @@ mod tests {
         Moment { thread, nanos, ticks, counter: 0 }
     }
 
+    fn walked(outcome: i32) -> Walked {
+        Walked { outcome, from_caller: outcome == 3 }
+    }
+
     fn fill(frames: *mut RawFrame, count: usize) {
         for index in 0..count {
             let frame = RawFrame { position: index as i32 - 1, method: (8 + index) as *mut c_void };
@@ -190,21 +208,25 @@ mod tests {
         buffer.record(moment(7, 100, 1), |frames, room| {
             assert_eq!(room, 3, "one more than the depth");
             fill(frames, 2);
-            2
+            walked(2)
         });
-        buffer.record(moment(8, 200, 3), |_, _| -5);
+        buffer.record(moment(8, 200, 3), |_, _| walked(-5));
         buffer.record(moment(9, 300, 1), |frames, _| {
             fill(frames, 3);
-            3
+            walked(3)
         });
         let mut seen = Vec::new();
         buffer.drain(&mut |sample| {
-            let stack = sample.stack.map(|frames| (frames.iter().collect::<Vec<_>>(), frames.truncated));
+            let stack =
+                sample.stack.map(|frames| (frames.iter().collect::<Vec<_>>(), frames.truncated, frames.from_caller));
             seen.push((sample.thread, sample.nanos, sample.ticks, stack));
         });
         let frame = |method: usize, position| (MethodId::from_raw(method as *mut c_void), position);
         let two = vec![frame(8, None), frame(9, Some(0))];
-        assert_eq!(seen, [(7, 100, 1, Ok((two.clone(), false))), (8, 200, 3, Err(-5)), (9, 300, 1, Ok((two, true)))]);
+        assert_eq!(
+            seen,
+            [(7, 100, 1, Ok((two.clone(), false, false))), (8, 200, 3, Err(-5)), (9, 300, 1, Ok((two, true, true)))]
+        );
         buffer.drain(&mut |_| panic!("everything was taken"));
     }
 
@@ -212,7 +234,7 @@ mod tests {
     fn without_room_ticks_are_counted() {
         let buffer = SampleBuffer::new(2, 1);
         for _ in 0..5 {
-            buffer.record(moment(1, 1, 2), |_, _| 0);
+            buffer.record(moment(1, 1, 2), |_, _| walked(0));
         }
         assert_eq!((buffer.take_lost_ticks(), buffer.take_lost_ticks()), (6, 0));
         let mut taken = 0;
@@ -228,7 +250,7 @@ mod tests {
                 .map(|thread| {
                     scope.spawn({
                         let buffer = &buffer;
-                        move || (0..20_000).for_each(|n| buffer.record(moment(thread, n, 1), |_, _| -3))
+                        move || (0..20_000).for_each(|n| buffer.record(moment(thread, n, 1), |_, _| walked(-3)))
                     })
                 })
                 .collect();

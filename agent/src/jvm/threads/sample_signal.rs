@@ -8,21 +8,26 @@ use std::ffi::{c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 use std::time::Duration;
 
 use jvmti_bindings::sys::jni;
 
-use super::sample_buffer::{Moment, RawFrame, SampleBuffer};
+use super::sample_buffer::{Moment, RawFrame, SampleBuffer, Walked};
 use super::sample_moments::SampleMoments;
+use super::stub_caller::{caller_contexts, program_counter};
 use crate::jvm::java_vm::JavaVm;
 use crate::jvm::jni::Jni;
+use crate::jvm::process::vm_structs::{CodeRegions, VmStructs};
 
 /// In the upper half of a signal's value: a timer of ours has sent it.
 const OURS: usize = 0x494e_5354;
 const BLOCK: usize = 256;
 const BLOCKS: usize = 256;
 const NO_TIMER: i64 = -1;
+/// What AsyncGetCallTrace answers in stubs of the JVM, and where a compiled method has no frame yet or no more.
+const UNKNOWN_PLACE_IN_JAVA: c_int = -5;
 /// Answer for a thread that the JVM does not know.
 const NOT_JAVA: usize = 1;
 
@@ -52,6 +57,8 @@ struct TimerSignal {
 const MOST_TICKS: u32 = 10_000;
 
 static WALK: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+/// Absent in JVMs that do not say where their code is.
+static CODE: OnceLock<Option<CodeRegions>> = OnceLock::new();
 static VM: AtomicPtr<jni::JavaVM> = AtomicPtr::new(null_mut());
 /// Null while no samples are taken.
 static BUFFER: AtomicPtr<SampleBuffer> = AtomicPtr::new(null_mut());
@@ -101,6 +108,7 @@ pub(crate) fn prepare(vm: JavaVm) -> Result<(), Unavailable> {
     }
     WALK.store(walk, Ordering::Release);
     VM.store(vm.raw(), Ordering::Release);
+    CODE.get_or_init(|| VmStructs::find().and_then(CodeRegions::find));
     let present = present_handler();
     if present == handler_address() {
         return Ok(());
@@ -348,19 +356,6 @@ unsafe extern "C" fn on_signal(_number: c_int, info: *mut libc::siginfo_t, conte
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Address of the instruction that was about to be executed; 0 on processors whose registers are not known here.
-fn program_counter(context: *mut c_void) -> u64 {
-    // SAFETY: the kernel passes a handler the context of its thread, or null.
-    let Some(context) = (unsafe { context.cast::<libc::ucontext_t>().as_ref() }) else { return 0 };
-    #[cfg(target_arch = "x86_64")]
-    let counter = context.uc_mcontext.gregs.get(libc::REG_RIP as usize).map_or(0, |counter| *counter as u64);
-    #[cfg(target_arch = "aarch64")]
-    let counter = context.uc_mcontext.pc;
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let counter = 0;
-    counter
-}
-
 fn take_sample(slot: &ThreadSlot, context: *mut c_void) {
     // SAFETY: gettid has no preconditions and may be called in signal handlers.
     if slot.os_thread.load(Ordering::Acquire) != unsafe { libc::gettid() } {
@@ -380,10 +375,24 @@ fn take_sample(slot: &ThreadSlot, context: *mut c_void) {
     let thread = slot.registration.load(Ordering::Relaxed);
     let moment = Moment { thread, nanos: monotonic_nanos(), ticks, counter: program_counter(context) };
     buffer.record(moment, |frames, room| {
-        let mut trace = RawTrace { env, outcome: 0, frames };
-        // SAFETY: called in a signal handler of the thread whose environment it gets, with the context of that signal and room
-        // for as many frames as it is given; it is made for this.
-        unsafe { walk(&mut trace, room, context) };
-        trace.outcome
+        let walk_from = |context: *mut c_void| {
+            let mut trace = RawTrace { env, outcome: 0, frames };
+            // SAFETY: called in a signal handler of the thread whose environment it gets, with the context of that signal, or one that it may have had before, and
+            // room for as many frames as it is given; it is made for this, and takes no register of the context for granted.
+            unsafe { walk(&mut trace, room, context) };
+            trace.outcome
+        };
+        let outcome = walk_from(context);
+        if outcome == UNKNOWN_PLACE_IN_JAVA
+            && let Some(Some(code)) = CODE.get()
+        {
+            for mut caller in caller_contexts(context, *code).into_iter().flatten() {
+                let outcome = walk_from((&raw mut caller).cast());
+                if outcome > 0 {
+                    return Walked { outcome, from_caller: true };
+                }
+            }
+        }
+        Walked { outcome, from_caller: false }
     });
 }

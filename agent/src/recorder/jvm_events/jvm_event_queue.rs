@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::jvm::{CodePlace, MethodFacts, MethodNames, NanoClock, ThreadFacts};
-use crate::recorder::jvm_events::native_libraries::NativeLibrary;
+use crate::jvm::{CodePlace, MethodFacts, MethodNames, NanoClock, NativeLibrary, ThreadFacts};
 
 /// An event that waits to be written.
 #[derive(Debug)]

@@ -6,8 +6,9 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use settings::{JvmEvents, TraceConfig};
 
-use crate::jvm::{self, ClassFile, CodePlace, Event, Jni, Jvmti, MethodId, NanoClock, ObjectRef, ThreadFacts, Wish};
-use crate::recorder::jvm_events::native_libraries::{self, NativeLibrary};
+use crate::jvm::{
+    self, ClassFile, CodePlace, Event, Jni, Jvmti, MethodId, NanoClock, NativeLibrary, ObjectRef, ThreadFacts, Wish,
+};
 use crate::recorder::{JvmEvent, JvmEventQueue};
 
 /// The events of the JVM in the recording of one session.
@@ -167,7 +168,7 @@ impl JvmEventRecording {
     /// Reports the native libraries that are loaded and have not been reported.
     pub(crate) fn native_libraries(&self) {
         let Some(queue) = self.of(JvmEvents::Jit) else { return };
-        match native_libraries::loaded() {
+        match NativeLibrary::all_loaded() {
             Ok(loaded) => {
                 let mut told = self.libraries.lock();
                 let new = loaded.into_iter().filter(|library| told.insert(library.clone()));

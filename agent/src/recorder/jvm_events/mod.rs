@@ -2,4 +2,3 @@
 
 pub(super) mod jvm_event_queue;
 pub(crate) mod jvm_event_recording;
-mod native_libraries;

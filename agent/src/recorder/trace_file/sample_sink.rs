@@ -49,9 +49,10 @@ impl SampleSink {
                 let frames: Vec<_> = stack.frames.iter().filter_map(|frame| self.frame(*frame)).collect();
                 (0..ticks.min(MOST_TICKS)).for_each(|_| recording.sample(at, &frames, stack.truncated));
             }
-            QueuedItem::Failed { thread, at, ticks, reason } => {
+            QueuedItem::Failed { thread, at, ticks, reason, place } => {
                 recording.set_thread(thread);
-                (0..ticks.min(MOST_TICKS)).for_each(|_| recording.failed_sample(at, reason));
+                let place = place.map_or_else(|| "".into(), |place| place.text());
+                (0..ticks.min(MOST_TICKS)).for_each(|_| recording.failed_sample(at, reason, &place));
             }
             QueuedItem::AllocationInterval { at, bytes } => recording.allocation_sampler_started(at, bytes),
             QueuedItem::Allocation { thread, at, class, size, weight, stack } => {

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use control::{ClaimLimits, WalkHooks};
 use instrument_core::level::Level;
+use records::probe_registry::KnownProbe;
 use rustc_hash::FxHashSet;
 
 use crate::call_sites::MethodKey;
-use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
+use crate::desired::{Claim, Expiry, Kept, RequestedProbes, rank};
 use crate::reconcile::Change;
 use crate::session::{Kinds, Session};
 
@@ -22,6 +23,8 @@ pub(super) struct Hook {
     claim: u32,
     /// Its probes, as a rule one; those of a class of several loaders have numbers of their own.
     probes: Vec<u32>,
+    /// What others want of its method: less would take it from them.
+    least: Level,
 }
 
 /// The probes of a walk, by the method.
@@ -61,7 +64,7 @@ impl Hooks {
         WalkHooks { now: self.count(), most, calls, late, changes, longest_stop_ms: longest_stop.as_secs_f64() * 1e3 }
     }
 
-    /// Inserts probes, switched off, into these methods. Returns those that stay without, and why.
+    /// Inserts probes, switched off unless others record there, into these methods. Returns those that stay without, and why.
     pub(super) fn insert(
         &mut self,
         session: &Session,
@@ -75,29 +78,30 @@ impl Hooks {
         session.get_ready(Kinds::of(&before.setup).with_claims(&before.setup))?;
         let (mut without, mut made) = (Vec::new(), Vec::new());
         for (text, key) in methods {
-            let requested = RequestedProbes::of_method(&key.class, &key.name, text, Level::Off);
+            let least = level_for_others(session, key);
+            let requested = RequestedProbes::of_method(&key.class, &key.name, text, least);
             let checked = requested.and_then(|probes| {
                 probes.rules(before.templates(), &before.setup.config.exclude)?;
                 Ok(probes)
             });
             match checked {
-                Ok(probes) => made.push((text, key, claim(session, probes))),
+                Ok(probes) => made.push((text, key, least, claim(session, probes))),
                 Err(reason) => without.push((Arc::clone(text), reason)),
             }
         }
-        made.iter().for_each(|(_, _, claim)| session.instrumentation.claims.add(claim.clone()));
+        made.iter().for_each(|(.., claim)| session.instrumentation.claims.add(claim.clone()));
         // Asked after they were added: a stop that did not find them there had not begun before.
         if session.instrumentation.is_leaving() {
-            made.iter().for_each(|(_, _, claim)| _ = session.instrumentation.claims.remove(claim.id));
+            made.iter().for_each(|(.., claim)| _ = session.instrumentation.claims.remove(claim.id));
             return Err("the recording has ended".to_owned());
         }
         session.put_claims_in_force();
-        let classes = made.iter().map(|(_, key, _)| Arc::clone(&key.class)).collect();
+        let classes = made.iter().map(|(_, key, ..)| Arc::clone(&key.class)).collect();
         let outcome = session.reconciler.carry_out(&session.instrumentation, Change::Insert(classes));
         self.figures.changes += 1;
         let waiting = session.reconciler.waiting_classes();
         let refused = session.instrumentation.statistics.refused_classes();
-        for (text, key, claim) in made {
+        for (text, key, least, claim) in made {
             let probes = session.instrumentation.live.probes_of_claim(claim.id);
             if probes.is_empty() {
                 let waits =
@@ -114,7 +118,7 @@ impl Hooks {
                 claim.id,
                 &format!("{} of a walk in {text}", if probes.is_empty() { "no probe" } else { "probe" }),
             );
-            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes });
+            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes, least });
         }
         if let Some(outcome) = outcome {
             self.figures.longest_stop = self.figures.longest_stop.max(outcome.longest_stop);
@@ -130,10 +134,10 @@ impl Hooks {
     /// Sets the level of the probes of these methods.
     pub(super) fn set_level(&self, session: &Session, methods: &FxHashSet<Arc<str>>, level: Level) {
         for hook in methods.iter().filter_map(|method| self.by_method.get(method)) {
+            let level = if rank(level) < rank(hook.least) { hook.least } else { level };
             for probe in &hook.probes {
-                session.record_changes(
-                    session.instrumentation.live.add_claim(*probe, (hook.claim, level, true)).as_slice(),
-                );
+                // Not recorded: a walk does this many times a second.
+                session.instrumentation.live.add_claim(*probe, (hook.claim, level, true));
             }
         }
     }
@@ -171,6 +175,18 @@ impl Hooks {
         let all: Vec<Arc<str>> = self.by_method.keys().cloned().collect();
         self.remove(session, &all, reason);
     }
+}
+
+/// The level of the probes that a method has already.
+fn level_for_others(session: &Session, key: &MethodKey) -> Level {
+    let of_class = session.instrumentation.probes.of_class(&key.class).into_iter();
+    let is_same = |probe: &KnownProbe| {
+        probe.context().is_empty() && probe.method() == (&*key.class, &*key.name, &*key.descriptor)
+    };
+    let levels = of_class
+        .filter(|(_, probe)| is_same(probe))
+        .map(|(number, probe)| probe.fixed_level().unwrap_or_else(|| session.instrumentation.live.level(number)));
+    levels.max_by_key(|level| rank(*level)).unwrap_or(Level::Off)
 }
 
 fn claim(session: &Session, probes: RequestedProbes) -> Claim {

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hooks::Hooks;
 use crate::hot_spots::{Listed, SampledStacks, Tally};
+use crate::random::Random;
 use crate::recorder::{CallSum, LiveTree, Nested, Nesting};
 use crate::session::Session;
 use crate::walks::{Ascent, Measured, Policy, level_of};
@@ -29,6 +30,10 @@ const DRAINED: Duration = Duration::from_millis(250);
 const GRACE: Duration = Duration::from_secs(2);
 /// Methods with this part of all samples are hot.
 const HOT: f64 = 0.05;
+/// Windows a period, as far as it has some.
+const WINDOWS: u32 = 30;
+/// A window is open for so long at least.
+const SHORTEST: Duration = Duration::from_millis(1);
 const TURN: Duration = Duration::from_millis(50);
 /// Calls with a caller up to this part are enough.
 const COVERED: f64 = 0.95;
@@ -63,10 +68,17 @@ pub(super) struct Run<'s> {
     hooks: Hooks,
     /// Why methods have no probe.
     without: FxHashMap<Arc<str>, String>,
-    /// Methods all of whose calls are recorded, not only those in windows.
-    always: FxHashSet<Arc<str>>,
     ascents: Vec<Ascent>,
+    random: Random,
     has_margins: bool,
+}
+
+/// How two levels are recorded.
+struct Manner {
+    /// All calls of callers are; those of their callees, in windows only, if at all.
+    has_all_callers: bool,
+    /// How long a window is open; `None`: no windows, but all the time.
+    open: Option<Duration>,
 }
 
 /// The methods of two levels.
@@ -93,8 +105,8 @@ impl<'s> Run<'s> {
         root: Option<String>,
         shared: Arc<Mutex<Option<Walk>>>,
     ) -> Run<'s> {
-        let (hooks, without, always, ascents) = Default::default();
-        Run { session, options, root, shared, hooks, without, always, ascents, has_margins: false }
+        let (hooks, without, ascents, random) = Default::default();
+        Run { session, options, root, shared, hooks, without, ascents, random, has_margins: false }
     }
 
     pub(super) fn run(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), Refusal> {
@@ -223,19 +235,18 @@ impl<'s> Run<'s> {
         wait(SETTLE, goes_on);
         self.set_state(&format!("measuring level {}", levels.level));
         let all: FxHashSet<Arc<str>> = inner.union(&outer).cloned().collect();
-        self.choose_windows(&all, (&inner, &outer), goes_on);
-        self.set_levels(&outer);
-        wait(DRAINED, goes_on);
-        let now = self.now();
-        self.look_at((&inner, &outer), now);
-        self.set_levels(&inner);
-        let is_enough = |seen: &Nested| {
-            let calls: u64 = seen.edges.values().map(|of| of.calls).sum();
-            calls >= self.options.calls
-        };
-        wait(self.options.period, &|| goes_on() && !is_enough(&self.session.nested.seen()));
         let only_inner: FxHashSet<Arc<str>> = inner.difference(&outer).cloned().collect();
-        self.hooks.set_level(self.session, &only_inner, Level::Off);
+        let manner = self.manner((&inner, &outer), goes_on);
+        // Callers first: a call within one that was not recorded has no caller.
+        if !manner.has_all_callers {
+            self.look_at((&inner, &outer), self.now());
+            self.record_in_windows(&all, manner.open, goes_on);
+        } else {
+            self.hooks.set_level(self.session, &outer, Level::Time);
+            wait(DRAINED, goes_on);
+            self.look_at((&inner, &outer), self.now());
+            self.record_in_windows(&only_inner, manner.open, goes_on);
+        }
         wait(DRAINED, goes_on);
         wait(GRACE, &|| goes_on() && covered(&self.session.nested.seen()) < COVERED);
         let seen = self.session.nested.seen();
@@ -285,46 +296,63 @@ impl<'s> Run<'s> {
         Ok(())
     }
 
-    /// Looks in windows how often methods are called, and decides whether all calls are recorded, those of the callers only, or those in windows only: what costs no more than
-    /// the budget.
-    fn choose_windows(
+    /// Looks in windows how often methods are called, and decides whether all calls are recorded, all of the callers, or those in windows only: no more than are
+    /// wanted, and than the budget allows.
+    fn manner(
         &mut self,
-        all: &FxHashSet<Arc<str>>,
         (inner, outer): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>),
         goes_on: &dyn Fn() -> bool,
-    ) {
-        let now = self.now();
-        self.look_at((inner, outer), now);
-        self.hooks.set_level(self.session, all, Level::Burst);
-        wait(RATES, goes_on);
-        let control = &self.session.instrumentation.config.control;
-        let open = f64::from(control.burst_open_ms) / f64::from(control.burst_period_ms);
-        self.hooks.set_level(self.session, all, Level::Off);
+    ) -> Manner {
+        let all: FxHashSet<Arc<str>> = inner.union(outer).cloned().collect();
+        self.look_at((inner, outer), self.now());
+        let (begin, mut open) = (Instant::now(), Duration::ZERO);
+        while begin.elapsed() < RATES && goes_on() {
+            open += self.record_for(&all, RATES / WINDOWS / 5);
+            std::thread::sleep((RATES / WINDOWS).mul_f64(2.0 * self.random.part()));
+        }
         wait(DRAINED, goes_on);
         let seen = self.session.nested.seen();
-        let numbered = numbered(all);
-        let expected = |methods: &FxHashSet<Arc<str>>| -> f64 {
-            let calls = methods.iter().filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
-            calls as f64 / (RATES.as_secs_f64() * open) * self.options.period.as_secs_f64()
+        let numbered = numbered(&all);
+        let expected = |methods: &mut dyn Iterator<Item = &Arc<str>>| -> f64 {
+            let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
+            calls as f64 / open.as_secs_f64().max(1e-3) * self.options.period.as_secs_f64()
         };
         let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(self.options.calls as f64);
-        let only_inner: FxHashSet<Arc<str>> = inner.difference(outer).cloned().collect();
-        // All callers alike: otherwise calls of some of them would count more often than those of others.
-        let (of_outer, of_inner) = (expected(outer), expected(&only_inner));
-        self.always.clear();
-        if of_outer <= most {
-            self.always.extend(outer.iter().cloned());
-            if of_outer + of_inner <= most {
-                self.always.extend(only_inner);
-            }
+        let of_callers = expected(&mut outer.iter());
+        let has_all_callers = of_callers <= most;
+        let in_windows =
+            if has_all_callers { expected(&mut inner.difference(outer)) } else { expected(&mut all.iter()) };
+        let left = if has_all_callers { (most - of_callers).max(most / 2.0) } else { most };
+        // `None`: all the time.
+        let open = (in_windows > left).then(|| (self.options.period / WINDOWS).mul_f64(left / in_windows));
+        Manner { has_all_callers, open: open.map(|open| open.max(SHORTEST)) }
+    }
+
+    /// Has these methods record their calls for the period, all the time or in windows at random moments that are open for so long, or until there are enough.
+    fn record_in_windows(&mut self, methods: &FxHashSet<Arc<str>>, open: Option<Duration>, goes_on: &dyn Fn() -> bool) {
+        let (most, nested) = (self.options.calls, Arc::clone(&self.session.nested));
+        let goes_on = || goes_on() && nested.seen().edges.values().map(|of| of.calls).sum::<u64>() < most;
+        let begin = Instant::now();
+        let Some(open) = open else {
+            self.hooks.set_level(self.session, methods, Level::Time);
+            wait(self.options.period, &goes_on);
+            self.hooks.set_level(self.session, methods, Level::Off);
+            return;
+        };
+        let closed = (self.options.period / WINDOWS).saturating_sub(open);
+        while begin.elapsed() < self.options.period && goes_on() {
+            self.record_for(methods, open);
+            std::thread::sleep(closed.mul_f64(2.0 * self.random.part()));
         }
     }
 
-    /// Has these methods record all calls, or those that begin in windows.
-    fn set_levels(&self, methods: &FxHashSet<Arc<str>>) {
-        let (always, in_windows) = methods.iter().cloned().partition(|of| self.always.contains(of));
-        self.hooks.set_level(self.session, &always, Level::Time);
-        self.hooks.set_level(self.session, &in_windows, Level::Burst);
+    /// Has these methods record their calls for a moment; returns for how long.
+    fn record_for(&self, methods: &FxHashSet<Arc<str>>, open: Duration) -> Duration {
+        let begin = Instant::now();
+        self.hooks.set_level(self.session, methods, Level::Time);
+        std::thread::sleep(open);
+        self.hooks.set_level(self.session, methods, Level::Off);
+        begin.elapsed()
     }
 
     fn look_at(&self, (inner, outer): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>), since: u64) {

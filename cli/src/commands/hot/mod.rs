@@ -7,7 +7,7 @@ use std::io::{Write, stdout};
 
 use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use control::{Hello, HotBy, HotSpot, HotSpots, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
+use control::{Hello, HotBy, HotSpot, HotSpots, JvmThreads, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
 use instrument_core::words::Words;
 use serde::de::DeserializeOwned;
 use trace::report::counted;
@@ -83,7 +83,17 @@ fn listed(found: &HotSpots) -> String {
     for without in found.without_method.iter().filter(|without| without.share >= 0.001) {
         text += &format!("# {} of the samples without a method: {}\n", percent(without.share), without.reason);
     }
+    text += &jvm_threads(&found.jvm_threads);
     text + &remarks(&found.notices, &found.source, found.bias.as_ref().filter(|_| found.samples > 0))
+}
+
+/// Threads of the JVM that used less than this are not worth a word.
+const LEAST_MILLIS: f64 = 50.0;
+
+fn jvm_threads(threads: &[JvmThreads]) -> String {
+    let used = threads.iter().filter(|of| of.cpu_ms >= LEAST_MILLIS);
+    let used: Vec<String> = used.map(|of| format!("{} threads {:.1} s", of.threads, of.cpu_ms / 1e3)).collect();
+    if used.is_empty() { String::new() } else { format!("# beside these: {} of processor time\n", used.join(", ")) }
 }
 
 /// What one should know about figures, and about what took the samples.
@@ -167,6 +177,9 @@ mod tests {
                 PackageShare { package: "tiny".to_owned(), share: 0.001 },
             ],
             without_method: vec![WithoutMethod { reason: "no Java frame".to_owned(), share: 0.04 }],
+            jvm_threads: [("compiler", 1_840.0), ("collector", 62.0), ("VM", 4.0)]
+                .map(|(threads, cpu_ms)| JvmThreads { threads: threads.to_owned(), cpu_ms })
+                .into(),
             notices: Vec::new(),
         }
     }
@@ -179,6 +192,7 @@ mod tests {
             6.0 %                      d()  25.0 % waiting\n\
             packages: a 90.0 %, (no package) 6.0 %\n\
             # 4.0 % of the samples without a method: no Java frame\n\
+            # beside these: compiler threads 1.8 s, collector threads 0.1 s of processor time\n\
             # async: at any instruction\n";
         assert_eq!(listed(&found()), expected);
     }

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Tag;
 class HotSpotsIT {
 
     private static final String TARGET = "targets.hot.HotMethods";
+    private static final String INTRINSICS = "targets.hot.HotIntrinsics";
     private static final String BURNER = TARGET + "$Burner";
     /** Margins hold in 19 of 20 cases; there are more of them here. */
     private static final double SURER = 1.5;
@@ -66,6 +67,29 @@ class HotSpotsIT {
     @EachJdk(oldestAndNewest = true)
     void besideARecordingWithSamples(Jdk jdk) throws IOException {
         assertBurns(Program.target(jdk, TARGET), NO_RULE + "[sampler]\ninterval = \"5 ms\"\n", "jit", "async");
+    }
+
+    /** AsyncGetCallTrace reads no stack in copies of arrays and mathematics: three samples of four had no method. */
+    @EachJdk
+    void stubsOfTheJvmCountForTheirCallers(Jdk jdk) throws IOException {
+        try (Dialog program = Program.target(jdk, INTRINSICS).talkWithAgent(AgentConfig.of(NO_RULE), RunDirectories.create())) {
+            // What it needs is compiled by then.
+            hot(program, "--seconds", "3");
+            JsonNode found = hot(program, "--seconds", "5");
+            assertTrue(found.path("samples").asLong() > 100, found::toString);
+            double unnamed = StreamSupport.stream(found.path("without_method").spliterator(), false)
+                    .mapToDouble(reason -> reason.path("share").asDouble())
+                    .sum();
+            assertTrue(unnamed <= 0.02, found::toString);
+            for (String method : List.of(".copy()", ".calculate()")) {
+                JsonNode caller = named(found, INTRINSICS + method);
+                assertTrue(caller.path("share").asDouble() > 0.1, found::toString);
+                assertEquals("native", caller.path("kind").asText(), found::toString);
+            }
+            program.send("quit");
+            assertEquals("quit", program.next());
+            program.finish().assertExitCode(0);
+        }
     }
 
     private static void assertBurns(Program target, String rules, String kind, String source) throws IOException {

@@ -4,6 +4,7 @@
 //! error if a library is unloaded meanwhile.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::FileExt;
 
 /// More program headers and longer notes no library has.
@@ -28,21 +29,21 @@ pub(crate) struct NativeLibrary {
 }
 
 impl NativeLibrary {
+    /// All that are loaded now.
+    pub(crate) fn all_loaded() -> io::Result<Vec<NativeLibrary>> {
+        let mut libraries = mapped(&fs::read_to_string("/proc/self/maps")?);
+        if let Ok(memory) = File::open("/proc/self/mem") {
+            for library in &mut libraries {
+                library.build_id = build_id(&memory, library.address).unwrap_or_default();
+            }
+        }
+        Ok(libraries)
+    }
+
     /// Its address and its length.
     pub(crate) fn place(&self) -> (u64, u64) {
         (self.address, self.length)
     }
-}
-
-/// All that are loaded now.
-pub(crate) fn loaded() -> std::io::Result<Vec<NativeLibrary>> {
-    let mut libraries = mapped(&fs::read_to_string("/proc/self/maps")?);
-    if let Ok(memory) = File::open("/proc/self/mem") {
-        for library in &mut libraries {
-            library.build_id = build_id(&memory, library.address).unwrap_or_default();
-        }
-    }
-    Ok(libraries)
 }
 
 /// Files of which a part can be executed, without their build ids. `maps` is the text of `/proc/self/maps`.
@@ -181,7 +182,7 @@ mod tests {
     /// The C library of this process, as binutils read its file.
     #[test]
     fn build_ids_are_those_of_the_files() {
-        let libraries = loaded().unwrap();
+        let libraries = NativeLibrary::all_loaded().unwrap();
         let library = libraries.iter().find(|library| library.name.contains("/libc.so")).unwrap();
         let readelf = Command::new("readelf").args(["--notes", &library.name]).output().unwrap();
         let text = String::from_utf8(readelf.stdout).unwrap();
