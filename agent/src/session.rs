@@ -27,7 +27,7 @@ use crate::jvm::{
 use crate::jvm_figures::FullCalls;
 use crate::probes::runtime_classes::RuntimeClasses;
 use crate::reconcile::{self, Change, Outcome, Reconciler};
-use crate::recorder::{self, CallRates, DumpDesk, LiveTree, NestedCalls, RecordCounts, Rings, Watcher};
+use crate::recorder::{self, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, Watcher};
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::statistics::Statistics;
 use crate::transform::instrumentation::{Beginning, Instrumentation};
@@ -93,8 +93,6 @@ pub(crate) struct Session {
     pub(crate) lengths: SharedLengths,
     /// The call tree up to now, if somebody may ask.
     pub(crate) tree: Option<Arc<Mutex<LiveTree>>>,
-    /// What a walk sees of the calls.
-    nested: Arc<NestedCalls>,
     /// The walk that is under way, or the last one.
     walks: Walks,
     /// What the drainer has seen up to now.
@@ -493,7 +491,6 @@ impl Session {
             rates,
             lengths,
             tree,
-            nested: Arc::default(),
             walks: Walks::default(),
             records: Mutex::new(RecordCounts::default()),
             file_names,

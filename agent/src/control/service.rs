@@ -346,18 +346,10 @@ impl Service {
             Request::Suspects { methods, slower_than_us } => {
                 answer.give(controlled.suspects(methods.as_deref(), slower_than_us));
             }
-            Request::Hot { by, seconds, share_percent, top } => {
-                let request = HotRequest { by, seconds, share_percent, top };
-                answer.give(controlled.hot(&request, &|| connection.is_open()));
+            request
+            @ (Request::Hot { .. } | Request::Callers { .. } | Request::Walk { .. } | Request::WalkProgress) => {
+                answer_hot_spots(&*controlled, request, connection, answer);
             }
-            Request::Callers { method, loader, by, seconds, through, most } => {
-                let request = CallersRequest { method, loader, by, seconds, through, most };
-                answer.give(controlled.callers(&request, &|| connection.is_open()));
-            }
-            walk @ Request::Walk { .. } => {
-                answer.give(controlled.walk(&walk_request(walk), &|| connection.is_open()));
-            }
-            Request::WalkProgress => answer.give(controlled.walk_progress()),
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),
             Request::Reload => answer.give(self.reload(&*controlled, connection)),
@@ -370,8 +362,17 @@ impl Service {
     }
 }
 
-fn walk_request(request: Request) -> WalkRequest {
+/// What is hot, and who calls it: these requests take their time, as long as the client waits for it.
+fn answer_hot_spots(controlled: &dyn Controlled, request: Request, connection: &Connection, answer: &mut Answer) {
+    let goes_on = || connection.is_open();
     match request {
+        Request::Hot { by, seconds, share_percent, top } => {
+            answer.give(controlled.hot(&HotRequest { by, seconds, share_percent, top }, &goes_on));
+        }
+        Request::Callers { method, loader, by, seconds, through, most } => {
+            let request = CallersRequest { method, loader, by, seconds, through, most };
+            answer.give(controlled.callers(&request, &goes_on));
+        }
         Request::Walk {
             method,
             loader,
@@ -385,21 +386,24 @@ fn walk_request(request: Request) -> WalkRequest {
             hooks,
             through,
             boundary,
-        } => WalkRequest {
-            method,
-            loader,
-            top,
-            seconds,
-            period_ms,
-            calls,
-            levels,
-            percent,
-            most_callers,
-            hooks,
-            through,
-            boundary,
-        },
-        _ => WalkRequest::default(),
+        } => {
+            let request = WalkRequest {
+                method,
+                loader,
+                top,
+                seconds,
+                period_ms,
+                calls,
+                levels,
+                percent,
+                most_callers,
+                hooks,
+                through,
+                boundary,
+            };
+            answer.give(controlled.walk(&request, &goes_on));
+        }
+        _ => answer.give(controlled.walk_progress()),
     }
 }
 

@@ -7,9 +7,11 @@
 mod attribution;
 mod counted_method;
 mod jvm_threads;
+mod margin;
 mod queued_samples;
 mod recorded_calls;
 mod sampled_stacks;
+mod seen;
 mod tally;
 mod thread_samples;
 
@@ -17,6 +19,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use attribution::{Attribution, CalledMethod};
 pub(crate) use jvm_threads::JvmThreadTimes;
+pub(crate) use margin::margin;
 pub(crate) use queued_samples::{ProcessorSamples, QueuedSamples};
 pub(crate) use recorded_calls::RecordedCalls;
 pub(crate) use sampled_stacks::{SampledCaller, SampledStacks};

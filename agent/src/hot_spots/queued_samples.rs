@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::Detector;
 use super::counted_method::CountedMethod;
-use super::tally::{Seen, Tally};
+use super::seen::Seen;
+use super::tally::Tally;
 use crate::jvm::Jni;
 use crate::sampler::{Engine, InnermostPlace, QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
 

@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 
 use super::Detector;
 use super::counted_method::CountedMethod;
-use super::tally::{Seen, Tally};
+use super::seen::Seen;
+use super::tally::Tally;
 use crate::call_sites::method_text;
 use crate::jvm::Jni;
 use crate::probes::hottest::recorded_calls;

@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::attribution::{BEGINS, CUT_OFF};
 use super::counted_method::CountedMethod;
-use super::tally::{Seen, margin};
+use super::margin::margin;
+use super::seen::Seen;
 
 /// Frames of all stacks together; stacks that are new then are counted, but not kept.
 const MOST_FRAMES: usize = 1 << 20;
@@ -49,6 +50,8 @@ pub(crate) struct SampledCaller {
     pub(crate) margin: f64,
 }
 
+/// Callee and caller on a level, or why there is none.
+type Edge = (u32, Result<u32, &'static str>);
 type Ways = FxHashMap<Option<u32>, f64>;
 
 impl SampledStacks {
@@ -91,7 +94,7 @@ impl SampledStacks {
     /// Returns who calls the method, who calls these callers on behalf of the method, and so on; the largest first on each level. A method that calls itself,
     /// directly or by others, counts for the one who began that, so each stack ends.
     pub(crate) fn levels_above(&self, text: &str, through: &[NameGlob]) -> Vec<Vec<SampledCaller>> {
-        let mut levels: Vec<FxHashMap<(u32, Result<u32, &'static str>), (Weighed, Ways)>> = Vec::new();
+        let mut levels: Vec<FxHashMap<Edge, (Weighed, Ways)>> = Vec::new();
         for ((numbers, truncated), weighed) in &self.stacks {
             for (level, step) in self.chain(text, numbers, *truncated, through).into_iter().enumerate() {
                 let (callee, caller, via) = step;
@@ -122,14 +125,14 @@ impl SampledStacks {
         let mut at = outermost(&is_asked);
         while let Some((place, callee)) = at.and_then(|place| Some((place, *numbers.get(place)?))) {
             let mut via = None;
-            let passes = |number: &&u32| {
-                let passes = self.passes(**number, through);
+            let is_caller = |number: &u32| {
+                let passes = self.passes(*number, through);
                 if passes {
-                    via = via.or(Some(**number));
+                    via = via.or(Some(*number));
                 }
-                passes
+                !passes
             };
-            let next = numbers.iter().skip(place + 1).skip_while(passes).next().copied();
+            let next = numbers.iter().skip(place + 1).copied().find(is_caller);
             let caller = next.ok_or(if truncated { CUT_OFF } else { BEGINS });
             let unnamed = caller.ok().and_then(|number| self.methods.get(number as usize)?.unnamed);
             chain.push((callee, unnamed.map_or(caller, Err), via));
@@ -150,7 +153,7 @@ impl SampledStacks {
         self.methods.get(number as usize).map(|method| &method.text)
     }
 
-    fn callers_of(&self, level: &FxHashMap<(u32, Result<u32, &'static str>), (Weighed, Ways)>) -> Vec<SampledCaller> {
+    fn callers_of(&self, level: &FxHashMap<Edge, (Weighed, Ways)>) -> Vec<SampledCaller> {
         let mut of_callee: FxHashMap<u32, Weighed> = FxHashMap::default();
         for ((callee, _), (weighed, _)) in level {
             let sum = of_callee.entry(*callee).or_default();

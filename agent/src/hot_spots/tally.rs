@@ -9,29 +9,16 @@ use rustc_hash::FxHashMap;
 
 use super::attribution::{Attributed, Attribution};
 use super::counted_method::CountedMethod;
+use super::margin::margin;
 use super::sampled_stacks::SampledStacks;
+use super::seen::Seen;
 
-/// Quantile of the normal distribution that leaves one case of twenty outside.
-const QUANTILE: f64 = 1.96;
 /// Packages in a list.
 const MOST_PACKAGES: usize = 10;
 /// Methods that are counted by themselves; the others are counted together.
 const MOST_METHODS: usize = 100_000;
 const TOO_MANY: &str = "too many methods";
 const NO_FRAME: &str = "no Java frame";
-
-/// Something that was seen.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
-    /// What it represents: intervals of processor time, threads, bytes, calls.
-    pub(super) weight: f64,
-    /// How many samples it is.
-    pub(super) samples: u64,
-    /// What the thread was executing.
-    pub(super) kind: Option<CodeKind>,
-    /// Whether the thread was waiting.
-    pub(super) waits: bool,
-}
 
 #[derive(Debug, Default)]
 struct Counted {
@@ -262,16 +249,6 @@ fn heaviest<T: Clone + Ord>(weights: &FxHashMap<T, f64>) -> Option<T> {
 
 fn descending(of: f64, than: f64) -> Ordering {
     than.total_cmp(&of)
-}
-
-/// By how much a share of so many independent samples is off in one of twenty cases: the farther end of Wilson's interval. Other than the textbook's formula it
-/// does not say that a share of 0 or 1 is exact.
-pub(super) fn margin(share: f64, samples: f64) -> f64 {
-    let square = QUANTILE * QUANTILE;
-    let spread = share * (1.0 - share) / samples + square / (4.0 * samples * samples);
-    let half = QUANTILE * spread.sqrt() / (1.0 + square / samples);
-    let middle = (share + square / (2.0 * samples)) / (1.0 + square / samples);
-    half + (middle - share).abs()
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::Detector;
 use super::counted_method::CountedMethod;
-use super::tally::{Seen, Tally};
+use super::seen::Seen;
+use super::tally::Tally;
 use crate::jvm::{
     AllThreads, Jni, Jvmti, MethodId, ObjectRef, ThreadState, WalkedStack, stacks_in_states, state_and_stack,
     thread_facts,

@@ -122,7 +122,7 @@ impl Session {
             metrics_sink,
             threads,
             self.tree.clone(),
-            (Arc::clone(&self.instrumentation.inner_calls), Arc::clone(&self.nested)),
+            (Arc::clone(&self.instrumentation.inner_calls), Arc::clone(&self.walks.calls)),
         );
         // Stored before anything can fail: undoing the start ends what is there.
         let mut running = self.running.lock();

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 use super::ascent::Ascent;
-use crate::hot_spots::SampledCaller;
+use crate::hot_spots::{SampledCaller, margin};
 use crate::recorder::CallSum;
 
 /// A recorded call takes about this time; of calls that are shorter than ten times that, the time would be mostly that of the probes.
@@ -54,6 +54,7 @@ pub(crate) fn level_of(
             via: sampled.and_then(|of| of.via.as_ref()).map(ToString::to_string),
             calls: sum.map(|sum| sum.calls),
             calls_share: sum.map(|sum| part(sum.calls, sums.calls)),
+            calls_margin: sum.map(|sum| margin(part(sum.calls, sums.calls), sums.calls as f64)),
             time_ms: timed.map(|sum| sum.nanos as f64 / 1e6),
             time_share: timed.map(|sum| part(sum.nanos, sums.nanos)),
             cpu_share: sampled.map(|of| of.share),

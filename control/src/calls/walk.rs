@@ -110,6 +110,9 @@ messages! {
         /// Their part of all measured calls that have a caller (0 to 1).
         #[serde(default)]
         pub calls_share: Option<f64>,
+        /// That part is off by more than this in one of twenty cases (0 to 1), by chance alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub calls_margin: Option<f64>,
         /// How long they took together, in milliseconds; absent where calls are so short that measuring them takes longer.
         #[serde(default)]
         pub time_ms: Option<f64>,

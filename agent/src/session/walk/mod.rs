@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 
 use super::Session;
 use crate::jvm::{block_signals, give_way};
+use crate::recorder::NestedCalls;
 use crate::walks::Policy;
 use run::{Options, Run};
 
@@ -32,6 +33,8 @@ pub(super) struct Walks {
     /// Held by the walk.
     walking: Mutex<()>,
     state: Arc<Mutex<Option<Walk>>>,
+    /// What it sees of the calls that are recorded.
+    pub(super) calls: Arc<NestedCalls>,
 }
 
 impl Session {

@@ -133,7 +133,7 @@ impl<'s> Run<'s> {
 
     /// Removes what is still there, and says how it ended.
     pub(super) fn finish(&mut self) {
-        self.session.nested.end();
+        self.session.walks.calls.end();
         self.hooks.remove_all(self.session, "the walk has ended");
         let end = |ascent: &Ascent| format!("{}: {}", ascent.hot.method, ascent.end().unwrap_or(STOPPED));
         let ends: Vec<String> = self.ascents.iter().map(end).collect();
@@ -248,8 +248,8 @@ impl<'s> Run<'s> {
             self.record_in_windows(&only_inner, manner.open, goes_on);
         }
         wait(DRAINED, goes_on);
-        wait(GRACE, &|| goes_on() && covered(&self.session.nested.seen()) < COVERED);
-        let seen = self.session.nested.seen();
+        wait(GRACE, &|| goes_on() && covered(&self.session.walks.calls.seen()) < COVERED);
+        let seen = self.session.walks.calls.seen();
         let methods = numbered(&all);
         self.note_uncalled(&outer, &methods, &seen);
         self.hooks.figures.calls += seen.calls.values().sum::<u64>();
@@ -311,7 +311,7 @@ impl<'s> Run<'s> {
             std::thread::sleep((RATES / WINDOWS).mul_f64(2.0 * self.random.part()));
         }
         wait(DRAINED, goes_on);
-        let seen = self.session.nested.seen();
+        let seen = self.session.walks.calls.seen();
         let numbered = numbered(&all);
         let expected = |methods: &mut dyn Iterator<Item = &Arc<str>>| -> f64 {
             let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
@@ -330,7 +330,7 @@ impl<'s> Run<'s> {
 
     /// Has these methods record their calls for the period, all the time or in windows at random moments that are open for so long, or until there are enough.
     fn record_in_windows(&mut self, methods: &FxHashSet<Arc<str>>, open: Option<Duration>, goes_on: &dyn Fn() -> bool) {
-        let (most, nested) = (self.options.calls, Arc::clone(&self.session.nested));
+        let (most, nested) = (self.options.calls, Arc::clone(&self.session.walks.calls));
         let goes_on = || goes_on() && nested.seen().edges.values().map(|of| of.calls).sum::<u64>() < most;
         let begin = Instant::now();
         let Some(open) = open else {
@@ -369,7 +369,7 @@ impl<'s> Run<'s> {
             nesting.methods.extend(self.hooks.numbers(self.session, method).into_iter().map(|number| (number, at)));
         }
         let ended = EndedCalls::new(probe_registry::of_process(), Arc::clone(&self.session.lengths));
-        self.session.nested.look_at(nesting, LiveTree::new(ended));
+        self.session.walks.calls.look_at(nesting, LiveTree::new(ended));
     }
 
     /// The present moment by the clock of records.

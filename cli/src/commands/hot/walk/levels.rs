@@ -80,11 +80,11 @@ fn level(of: &WalkLevel) -> String {
     let calls = of.calls.map(|calls| format!(", {} measured", counted(calls, "call"))).unwrap_or_default();
     let mut text = format!("\nlevel {}: callers of {}{calls}\n", of.level, of.of);
     if !of.callers.is_empty() {
-        text += "      calls     time  processor         caller\n";
+        text += "   calls            time  processor        caller\n";
     }
     of.callers.iter().for_each(|caller| text += &line(caller));
     for without in &of.without_caller {
-        let _ = writeln!(text, "{:>29}          (none: {})", percent(without.share), without.reason);
+        let _ = writeln!(text, "{:>33}         (none: {})", percent(without.share), without.reason);
     }
     if let Some(reason) = &of.reason {
         let _ = writeln!(text, "# {reason}");
@@ -96,7 +96,8 @@ fn line(caller: &WalkCaller) -> String {
     let share = |share: Option<f64>| share.map_or_else(String::new, percent);
     let (calls, time, processor) = (share(caller.calls_share), share(caller.time_share), share(caller.cpu_share));
     let via = caller.via.as_ref().map(|via| format!("  via {via}")).unwrap_or_default();
-    format!("{calls:>11} {time:>8} {processor:>8} {:<6}  {}{via}\n", margin(caller.margin), caller.method)
+    let (of_calls, of_processor) = (margin(caller.calls_margin), margin(caller.margin));
+    format!("{calls:>8} {of_calls:<6} {time:>8} {processor:>8} {of_processor:<6}  {}{via}\n", caller.method)
 }
 
 #[cfg(test)]
@@ -111,6 +112,7 @@ mod tests {
             via: None,
             calls: None,
             calls_share,
+            calls_margin: calls_share.map(|_| 0.011),
             time_ms: None,
             time_share,
             cpu_share,
@@ -163,11 +165,11 @@ mod tests {
         let begun = Walk { levels: walk().levels[..1].to_vec(), end: None, ..walk() };
         let first = "hot by processor time: 1,000 samples (async)\n  \
             40.0 %  ±1.2   a.Hot.hot()\n\
-            \nlevel 1: callers of a.Hot.hot(), 1,200 calls measured\n      \
-            calls     time  processor         caller\n     \
-            70.0 %   25.0 %   30.0 % ±2.1    b.X.x()\n     \
-            30.0 %                           b.Y.y()\n                       \
-            10.0 %          (none: the thread begins there)\n";
+            \nlevel 1: callers of a.Hot.hot(), 1,200 calls measured\n   \
+            calls            time  processor        caller\n  \
+            70.0 % ±1.1     25.0 %   30.0 % ±2.1    b.X.x()\n  \
+            30.0 % ±1.1                             b.Y.y()\n                           \
+            10.0 %         (none: the thread begins there)\n";
         assert_eq!((shown.news(&begun), shown.news(&begun)), (first.to_owned(), String::new()));
         let rest = shown.rest(&walk());
         assert!(rest.starts_with("\nlevel 2: callers of b.X.x(), 1,200 calls measured\n"), "{rest}");

@@ -30,6 +30,7 @@ class WalkIT {
     /** {@code -Dinstr.walk.graphs=20}: so many graphs on each JDK. */
     private static final int GRAPHS = Integer.getInteger("instr.walk.graphs", 1);
     private static final double TOLERANCE = 0.02;
+    private static final double SURER = 1.5;
     private static final String METHOD = CallersGraph.CLASS + ".%s(int)";
     private static final int HOOKS = 12;
 
@@ -57,6 +58,8 @@ class WalkIT {
 
     private static void walk(CallersGraph graph, Program compiled) throws IOException {
         try (Dialog program = start(compiled)) {
+            // Until the JIT has compiled most of it, or the interpreter is used to it.
+            await(() -> truth(program), counted -> counted[0] > 20_000);
             long[] before = truth(program);
             JsonNode found = walk(program, "--method", METHOD.formatted("hot"), "--hooks", String.valueOf(HOOKS));
             long[] after = truth(program);
@@ -75,8 +78,8 @@ class WalkIT {
                     if (edges.get(edge)[0].equals(callee)) {
                         JsonNode caller = caller(level, edges.get(edge)[1]);
                         String what = callee + " by " + edges.get(edge)[1];
-                        assertShare(what + ": calls", (after[2 * edge] - before[2 * edge]) / calls, caller.path("calls_share"), found);
-                        assertShare(what + ": time", (after[2 * edge + 1] - before[2 * edge + 1]) / nanos, caller.path("time_share"), found);
+                        assertShare(what + ": calls", (after[2 * edge] - before[2 * edge]) / calls, caller.path("calls_share"), caller);
+                        assertShare(what + ": time", (after[2 * edge + 1] - before[2 * edge + 1]) / nanos, caller.path("time_share"), caller);
                     }
                 }
                 assertTrue(level.path("covered").asDouble() > 0.95, level::toString);
@@ -90,8 +93,10 @@ class WalkIT {
         }
     }
 
-    private static void assertShare(String what, double truth, JsonNode share, JsonNode found) {
-        assertTrue(share.isNumber() && Math.abs(share.asDouble() - truth) <= TOLERANCE, () -> "%s %.3f, measured %s: %s".formatted(what, truth, share, found));
+    /** Two points, and what chance may add: of few calls a level has more. */
+    private static void assertShare(String what, double truth, JsonNode share, JsonNode caller) {
+        double tolerance = TOLERANCE + SURER * caller.path("calls_margin").asDouble();
+        assertTrue(share.isNumber() && Math.abs(share.asDouble() - truth) <= tolerance, () -> "%s %.3f, measured %s: %s".formatted(what, truth, share, caller));
     }
 
     private static void assertNothingIsLeft(Dialog program, JsonNode found) {
