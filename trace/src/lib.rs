@@ -47,6 +47,7 @@ mod schema;
 mod slow_call;
 mod task_step;
 mod varint;
+mod walk;
 mod watched_lengths;
 mod watched_nesting;
 mod write_target;
@@ -64,5 +65,6 @@ pub use recording::{
 pub use repair::{Repaired, repair};
 pub use slow_call::{SlowCall, SlowCallStep};
 pub use task_step::TaskStep;
+pub use walk::{HookCount, HotSpot, Walk, WalkCaller, WalkHooks, WalkLevel, WithoutCaller};
 pub use watched_lengths::{TICK_LIMIT, WatchedLengths};
 pub use watched_nesting::{EndedCall, NestingEvidence, Placement};

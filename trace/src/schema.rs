@@ -41,6 +41,7 @@ pub(crate) mod id {
     pub(crate) const DIAGNOSIS: u32 = 5035;
     pub(crate) const DIAGNOSIS_NODE: u32 = 5036;
     pub(crate) const SLOW_CALL: u32 = 5037;
+    pub(crate) const WALK_END: u32 = 5038;
     pub(crate) const LATE_TICK: u32 = 5039;
     pub(crate) const BOOLEAN: u32 = 5040;
     pub(crate) const CHAR: u32 = 5041;
@@ -59,10 +60,14 @@ pub(crate) mod id {
     pub(crate) const PACKAGE: u32 = 5054;
     pub(crate) const MODULE: u32 = 5055;
     pub(crate) const TEMPLATE: u32 = 5056;
+    pub(crate) const HOT_SPOT: u32 = 5057;
+    pub(crate) const WALK_LEVEL: u32 = 5058;
+    pub(crate) const WALK_EDGE: u32 = 5059;
     pub(crate) const STACK_TRACE: u32 = 5060;
     pub(crate) const STACK_FRAME: u32 = 5061;
     pub(crate) const FRAME_TYPE: u32 = 5062;
     pub(crate) const THREAD_STATE: u32 = 5063;
+    pub(crate) const HOOK_GAUGE: u32 = 5064;
     pub(crate) const LABEL: u32 = 5070;
     pub(crate) const CATEGORY: u32 = 5071;
     pub(crate) const DESCRIPTION: u32 = 5072;
@@ -75,7 +80,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 13;
+pub(crate) const METADATA_ID: u64 = 14;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {
@@ -176,15 +181,46 @@ const fn unit_annotation(id: u32, name: &'static str, fields: &'static [Field]) 
 const VALUE: Field = field("value", id::STRING, &[]);
 const VALUES: Field = Field { name: "value", type_id: id::STRING, is_pooled: false, is_array: true, annotations: &[] };
 
-// Behind the macro that they use.
+macro_rules! time {
+    ($name:literal, $label:literal) => {
+        field($name, id::LONG, &[annotation!(LABEL, $label), annotation!(TIMESPAN, "NANOSECONDS")])
+    };
+}
+
+macro_rules! fraction {
+    ($name:literal, $label:literal, $description:literal) => {
+        field(
+            $name,
+            id::DOUBLE,
+            &[
+                annotation!(LABEL, $label),
+                annotation!(DESCRIPTION, $description),
+                Annotation { type_id: id::PERCENTAGE, values: &[] },
+            ],
+        )
+    };
+}
+
+macro_rules! labelled {
+    ($name:literal, $kind:ident, $label:literal) => {
+        field($name, id::$kind, &[annotation!(LABEL, $label)])
+    };
+    ($name:literal, $kind:ident, $label:literal, $description:literal) => {
+        field($name, id::$kind, &[annotation!(LABEL, $label), annotation!(DESCRIPTION, $description)])
+    };
+}
+
+// After the macros that they use.
 mod diagnosis_events;
 mod events;
 mod events_of_jvm;
 mod values;
+mod walk_events;
 
 /// Every type, in the order of the file. The order of fields is the order of their bytes.
 pub(crate) fn types() -> impl Iterator<Item = &'static TypeDefinition> {
-    events::EVENTS.iter().chain(diagnosis_events::EVENTS).chain(events_of_jvm::EVENTS).chain(values::TYPES)
+    let of_session = events::EVENTS.iter().chain(diagnosis_events::EVENTS).chain(walk_events::EVENTS);
+    of_session.chain(events_of_jvm::EVENTS).chain(values::TYPES)
 }
 
 #[cfg(test)]

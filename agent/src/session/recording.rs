@@ -442,6 +442,7 @@ impl Session {
             AllocationSampler::stop(self.jvmti);
         }
         // Before the drainer, which writes their results.
+        self.await_end_of_walk();
         let diagnoses = std::mem::take(&mut self.running.lock().diagnoses);
         join(diagnoses);
         let (health, sampler, drainer, metrics) = {

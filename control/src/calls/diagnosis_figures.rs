@@ -76,6 +76,6 @@ fn cost(cost: &DiagnosisCost) -> trace::DiagnosisCost {
     }
 }
 
-fn nanos(millis: f64) -> Option<u64> {
+pub(super) fn nanos(millis: f64) -> Option<u64> {
     (millis.is_finite() && millis >= 0.0).then(|| (millis * 1e6).round() as u64)
 }

@@ -7,3 +7,4 @@ mod diagnosis_figures;
 pub(crate) mod hot_spots;
 pub(crate) mod suspects;
 pub(crate) mod walk;
+mod walk_figures;

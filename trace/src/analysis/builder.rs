@@ -18,6 +18,7 @@ use super::retransforms::Retransforms;
 use super::samples::{ChunkSamples, SampleTotals};
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
+use super::walks::Walks;
 use super::{Analysis, FrameId, RecordingInfo, overloads};
 use crate::conventions::request_name;
 use crate::reader::{Call, Event, ReadError, TraceReader};
@@ -46,6 +47,7 @@ pub(super) struct Builder {
     claims: Claims,
     retransforms: Retransforms,
     diagnoses: Diagnoses,
+    walks: Walks,
     ticks: WatchedLengths,
     /// Start of the chunk that is being added; of late ticks before it nothing is known yet.
     chunk_start: u64,
@@ -251,6 +253,7 @@ impl Builder {
             event @ (Event::Diagnosis { .. } | Event::DiagnosisNode { .. } | Event::SlowCall { .. }) => {
                 self.diagnoses.see(event);
             }
+            Event::Walk { at, walk, part } => self.walks.see((at, walk), *part),
             Event::Configuration { key, value } => {
                 self.samples.setting(&key, &value);
                 self.tick_setting(&key, &value);
@@ -327,6 +330,9 @@ impl Builder {
 
         let (diagnoses, left_out) = self.diagnoses.finish(reader.start_epoch_nanos());
         analysis.diagnoses = diagnoses;
+        analysis.warnings.extend(left_out);
+        let (walks, left_out) = self.walks.finish(reader.start_epoch_nanos());
+        analysis.walks = walks;
         analysis.warnings.extend(left_out);
 
         describe(&mut analysis.recording, reader, self.start_up);

@@ -37,6 +37,7 @@ mod time_line;
 mod transaction_tree;
 mod transactions;
 mod tree;
+mod walks;
 
 use std::path::{Path, PathBuf};
 
@@ -67,8 +68,8 @@ pub use transaction_tree::TransactionNode;
 pub use transactions::Transactions;
 pub use tree::{CallTree, Node, NodeId};
 
-use crate::Diagnosis;
 use crate::reader::{ReadError, TraceReader};
+use crate::{Diagnosis, Walk};
 use builder::Builder;
 use decoding::decode_backward;
 use slices::Unseen;
@@ -156,6 +157,8 @@ pub struct Analysis {
     pub input_output: Vec<InputOutputRow>,
     /// Diagnoses that ended while it was recorded, in this order.
     pub diagnoses: Vec<Diagnosis>,
+    /// Walks from hot methods up to their callers that ended while it was recorded, in this order.
+    pub walks: Vec<Walk>,
     /// What the reader should know about the quality of the figures.
     pub warnings: Vec<String>,
 }

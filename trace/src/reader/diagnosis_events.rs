@@ -6,8 +6,8 @@ use super::Event;
 use super::plan::Wanted;
 use crate::{Diagnosis, DiagnosisCost, DiagnosisNode, SlowCall, SlowCallStep};
 
-type Numbers = [u64; 13];
-type Texts<'t> = [Cow<'t, str>; 7];
+pub(super) type Numbers = [u64; 13];
+pub(super) type Texts<'t> = [Cow<'t, str>; 7];
 
 pub(super) const DIAGNOSIS: Wanted = Wanted {
     numbers: &[
@@ -129,19 +129,19 @@ pub(super) fn slow_call<'c>(at: u64, duration_nanos: u64, numbers: &Numbers, tex
 }
 
 /// A number that was measured: JFR marks others with the smallest `long`.
-fn number(number: u64) -> Option<u64> {
+pub(super) fn number(number: u64) -> Option<u64> {
     i64::try_from(number).ok()?.try_into().ok()
 }
 
-fn counted(count: u64) -> u64 {
+pub(super) fn counted(count: u64) -> u64 {
     number(count).unwrap_or(0)
 }
 
-fn fraction(bits: u64) -> Option<f64> {
+pub(super) fn fraction(bits: u64) -> Option<f64> {
     // Also false of what is no number.
     Some(f64::from_bits(bits)).filter(|fraction| fraction.abs() <= LARGEST_FRACTION)
 }
 
-fn text(text: &str) -> Option<String> {
+pub(super) fn text(text: &str) -> Option<String> {
     Some(text.to_owned()).filter(|text| !text.is_empty())
 }

@@ -10,6 +10,7 @@ use super::cursor::{Cursor, Text};
 use super::diagnosis_events;
 use super::metadata::Types;
 use super::plan::{Plan, Values, Wanted};
+use super::walk_events::{self, WalkPart};
 use crate::chunk_header::HEADER_LENGTH;
 use crate::{Diagnosis, DiagnosisNode, SlowCall, TaskStep};
 
@@ -166,6 +167,15 @@ pub enum Event<'c> {
         /// The call.
         call: Box<SlowCall>,
     },
+    /// An event of a walk.
+    Walk {
+        /// Nanoseconds since 1970.
+        at: u64,
+        /// The number of the walk.
+        walk: u64,
+        /// What it says.
+        part: Box<WalkPart>,
+    },
     /// `instr.Configuration`
     Configuration {
         /// Name of the setting.
@@ -299,6 +309,7 @@ enum Kind {
     Diagnosis,
     DiagnosisNode,
     SlowCall,
+    Walk(walk_events::Kind),
     LateTick,
     Configuration,
     Note,
@@ -356,6 +367,11 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     ("instr.Diagnosis", Kind::Diagnosis, diagnosis_events::DIAGNOSIS),
     ("instr.DiagnosisNode", Kind::DiagnosisNode, diagnosis_events::NODE),
     ("instr.SlowCall", Kind::SlowCall, diagnosis_events::SLOW_CALL),
+    ("instr.HotSpot", Kind::Walk(walk_events::Kind::HotSpot), walk_events::HOT_SPOT),
+    ("instr.WalkLevel", Kind::Walk(walk_events::Kind::Level), walk_events::LEVEL),
+    ("instr.WalkEdge", Kind::Walk(walk_events::Kind::Edge), walk_events::EDGE),
+    ("instr.HookGauge", Kind::Walk(walk_events::Kind::Gauge), walk_events::GAUGE),
+    ("instr.WalkEnd", Kind::Walk(walk_events::Kind::End), walk_events::END),
     ("instr.LateTick", Kind::LateTick, wanted(&["startTime", "duration"], &[])),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
@@ -468,11 +484,12 @@ impl<'c> Events<'c> {
             let numbers = event.plan.read_numbers(&mut cursor, &self.chunk.types)?;
             return Ok(Event::MethodCall(self.call(&numbers, event.says_exact)));
         }
-        if let Kind::Diagnosis | Kind::DiagnosisNode | Kind::SlowCall = event.kind {
+        if let Kind::Diagnosis | Kind::DiagnosisNode | Kind::SlowCall | Kind::Walk(_) = event.kind {
             let Values { numbers, texts } = event.plan.read(&mut cursor, &self.chunk.types)?;
             let at = self.chunk.epoch_nanos(numbers[0]);
             let texts = texts.map(|text| self.text(text));
             return Ok(match event.kind {
+                Kind::Walk(kind) => walk_events::part(kind, at, &numbers, &texts),
                 Kind::SlowCall => diagnosis_events::slow_call(at, self.chunk.nanos(numbers[1]), &numbers, &texts),
                 Kind::DiagnosisNode => diagnosis_events::node(at, &numbers, &texts),
                 _ => diagnosis_events::diagnosis(at, &numbers, &texts),
@@ -512,7 +529,7 @@ impl<'c> Events<'c> {
                 reason: first,
             },
             // Read above.
-            Kind::Diagnosis | Kind::DiagnosisNode | Kind::SlowCall => Event::Other,
+            Kind::Diagnosis | Kind::DiagnosisNode | Kind::SlowCall | Kind::Walk(_) => Event::Other,
             Kind::LateTick => Event::LateTick { start: at, duration: call.duration },
             Kind::Configuration => Event::Configuration { key: first, value: second },
             Kind::Note => Event::Note { at, kind: first, message: second },

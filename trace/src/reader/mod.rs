@@ -11,6 +11,7 @@ mod event;
 mod metadata;
 mod plan;
 mod stacks;
+mod walk_events;
 
 use std::fmt;
 use std::fs::File;
@@ -24,6 +25,7 @@ pub use constants::{Method, Thread};
 pub use error::ReadError;
 pub use event::{Call, Event, Events};
 pub use stacks::{StackFrame, StackTrace};
+pub use walk_events::WalkPart;
 
 use crate::AT_FULL;
 use crate::chunk_header::ChunkHeader;

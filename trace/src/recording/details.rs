@@ -1,6 +1,7 @@
 //! Calls with details, and events about the recording itself.
 
 mod diagnoses;
+mod walks;
 
 use super::live_state::{Pause, StateChange};
 use super::payload::{cut_text, push_pooled_text, push_text};

@@ -6,6 +6,8 @@ const STRING_NULL: u8 = 0;
 const STRING_EMPTY: u8 = 1;
 const STRING_IN_POOL: u8 = 2;
 const STRING_UTF8: u8 = 3;
+/// The number that JFR shows as `N/A`.
+const UNKNOWN: u64 = i64::MIN as u64;
 
 /// Appends a string in place.
 pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
@@ -41,4 +43,19 @@ pub(super) fn push_flag(out: &mut Vec<u8>, flag: bool) {
 pub(super) fn cut_text(text: &str, limit: usize) -> &str {
     let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     text.get(..end).unwrap_or(text)
+}
+
+/// Appends the start of a text, or the mark for an unknown one.
+pub(super) fn push_cut_text(payload: &mut Vec<u8>, text: Option<&str>, limit: usize) {
+    push_optional_text(payload, text.map(|text| cut_text(text, limit)));
+}
+
+/// Appends a number, or the mark for an unknown one.
+pub(super) fn push_number(payload: &mut Vec<u8>, number: Option<u64>) {
+    varint::push(payload, number.map_or(UNKNOWN, |number| number.min(i64::MAX as u64)));
+}
+
+/// Appends a `double`. JFR does not compress these: the first byte is the most significant one.
+pub(super) fn push_fraction(payload: &mut Vec<u8>, fraction: Option<f64>) {
+    payload.extend(fraction.unwrap_or(f64::NAN).to_be_bytes());
 }

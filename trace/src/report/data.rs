@@ -6,11 +6,11 @@ use super::advice::what_to_check;
 use super::diagnosis_data::DiagnosisData;
 use super::group_data::Views;
 use super::time_line::TimeLineData;
-use crate::Analysis;
 use crate::analysis::{
     AllocationProfile, AllocationRow, CallTree, DetailRow, Frame, InputOutputRow, Node, ProbeTime, RecordedPart,
     RecordingInfo, SampleProfile, SampledThread, SlowCall, TimeLine,
 };
+use crate::{Analysis, Walk};
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
@@ -18,7 +18,7 @@ const MOST_NODES: usize = 40_000;
 const MOST_DETAILS: usize = 2_000;
 const LONGEST_TEXT: usize = 4_000;
 
-/// The analysis as JSON. Times are nanoseconds, except those of diagnoses. The nodes of the call tree are columns (`parent`, `frame`, ...) in which
+/// The analysis as JSON. Times are nanoseconds, except those of diagnoses and walks. The nodes of the call tree are columns (`parent`, `frame`, ...) in which
 /// parents stand before their children, node 0 is the root, and `frame` is a position in `frames` (-1 for the root).
 #[must_use]
 pub fn json(analysis: &Analysis) -> String {
@@ -37,6 +37,8 @@ struct Page<'a> {
     recording: Recording<'a>,
     /// As `instr diagnose --json` prints them; their times are milliseconds.
     diagnoses: Vec<DiagnosisData<'a>>,
+    /// As `instr walk --json` prints them; their times are milliseconds.
+    walks: &'a [Walk],
     calls: u64,
     events: u64,
     lost: u64,
@@ -280,6 +282,7 @@ impl<'a> Page<'a> {
         Page {
             recording: Recording::of(&analysis.recording),
             diagnoses: analysis.diagnoses.iter().map(DiagnosisData::of).collect(),
+            walks: &analysis.walks,
             calls: analysis.calls,
             events: analysis.events,
             lost: analysis.lost,

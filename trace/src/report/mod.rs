@@ -16,7 +16,7 @@ pub use diagnosis_data::diagnosis_json;
 pub use html::{diff_html, html, html_with_time_line};
 pub use terminal::{
     DiagnosisOptions, TerminalOptions, View, allocated, class_and_method, comparison, diagnosis, method, moved,
-    terminal, transactions, view,
+    terminal, transactions, view, walk_end, walk_hot_spots, walk_level,
 };
 pub use transaction_data::transactions_json;
 pub use units::{bytes, count, counted, date, duration, margin};

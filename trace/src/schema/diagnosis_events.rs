@@ -9,35 +9,6 @@ const CLAIM: Field = field(
     &[annotation!(LABEL, "Claim"), annotation!(DESCRIPTION, "Number of the diagnosis, by which its nodes refer to it")],
 );
 
-macro_rules! time {
-    ($name:literal, $label:literal) => {
-        field($name, id::LONG, &[annotation!(LABEL, $label), annotation!(TIMESPAN, "NANOSECONDS")])
-    };
-}
-
-macro_rules! fraction {
-    ($name:literal, $label:literal, $description:literal) => {
-        field(
-            $name,
-            id::DOUBLE,
-            &[
-                annotation!(LABEL, $label),
-                annotation!(DESCRIPTION, $description),
-                Annotation { type_id: id::PERCENTAGE, values: &[] },
-            ],
-        )
-    };
-}
-
-macro_rules! labelled {
-    ($name:literal, $kind:ident, $label:literal) => {
-        field($name, id::$kind, &[annotation!(LABEL, $label)])
-    };
-    ($name:literal, $kind:ident, $label:literal, $description:literal) => {
-        field($name, id::$kind, &[annotation!(LABEL, $label), annotation!(DESCRIPTION, $description)])
-    };
-}
-
 pub(super) const EVENTS: &[TypeDefinition] = &[
     event(
         id::DIAGNOSIS,

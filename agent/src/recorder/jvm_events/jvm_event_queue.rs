@@ -49,6 +49,10 @@ pub(crate) enum JvmEvent {
     Diagnosis(Box<trace::Diagnosis>),
     /// A slow call of a method that is diagnosed has ended; when it began, by Java's clock.
     SlowCall { start: u64, call: Box<trace::SlowCall> },
+    /// A walk has ended.
+    Walk(Box<trace::Walk>),
+    /// The number of probes of a walk has changed.
+    HookGauge { walk: u64, now: u64, most: u64 },
     /// A tick of level watch followed late.
     LateTick {
         /// The tick before it, by Java's clock.
@@ -72,6 +76,7 @@ impl JvmEvent {
                 | JvmEvent::Claim { .. }
                 | JvmEvent::Retransform(_)
                 | JvmEvent::Diagnosis(_)
+                | JvmEvent::Walk(_)
         )
     }
 }

@@ -76,6 +76,20 @@ impl JvmEventRecording {
         }
     }
 
+    /// A walk has ended.
+    pub(crate) fn walk(&self, walk: trace::Walk) {
+        if let Some(queue) = self.queue.get() {
+            queue.add(JvmEvent::Walk(Box::new(walk)));
+        }
+    }
+
+    /// The number of probes of a walk has changed; `most` is the largest one up to now.
+    pub(crate) fn hook_gauge(&self, walk: u64, now: usize, most: usize) {
+        if let Some(queue) = self.queue.get() {
+            queue.add(JvmEvent::HookGauge { walk, now: now as u64, most: most as u64 });
+        }
+    }
+
     /// Loaded classes were retransformed together, up to now.
     pub(crate) fn retransform(&self, done: trace::Retransform) {
         if let Some(queue) = self.queue.get() {

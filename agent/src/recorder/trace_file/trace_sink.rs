@@ -219,6 +219,8 @@ impl TraceSink {
             JvmEvent::Retransform(done) => recording.retransform(at.saturating_sub(done.duration_nanos), done),
             JvmEvent::Diagnosis(diagnosis) => recording.diagnosis(at, &diagnosis),
             JvmEvent::SlowCall { start, call } => recording.slow_call(start, &call),
+            JvmEvent::Walk(walk) => recording.walk(at, &walk),
+            JvmEvent::HookGauge { walk, now, most } => recording.hook_gauge(at, walk, now, most),
             JvmEvent::LateTick { start, nanos } => recording.late_tick(start, nanos),
             JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
             JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),

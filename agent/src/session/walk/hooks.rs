@@ -30,6 +30,10 @@ pub(super) struct Hook {
 /// The probes of a walk, by the method.
 #[derive(Debug, Default)]
 pub(super) struct Hooks {
+    /// The number of the walk.
+    walk: u64,
+    /// The number of probes that the recording was given last.
+    recorded: usize,
     by_method: BTreeMap<Arc<str>, Hook>,
     pub(super) figures: Figures,
 }
@@ -45,6 +49,23 @@ pub(super) struct Figures {
 }
 
 impl Hooks {
+    /// Those of the walk with this number: none yet.
+    pub(super) fn of_walk(walk: u64) -> Hooks {
+        Hooks { walk, ..Hooks::default() }
+    }
+
+    pub(super) fn walk(&self) -> u64 {
+        self.walk
+    }
+
+    /// Records the number of probes if it has changed.
+    fn record_count(&mut self, session: &Session) {
+        let now = self.count();
+        if std::mem::replace(&mut self.recorded, now) != now {
+            session.instrumentation.events.hook_gauge(self.walk, now, self.figures.most);
+        }
+    }
+
     pub(super) fn has(&self, method: &str) -> bool {
         self.by_method.contains_key(method)
     }
@@ -127,6 +148,7 @@ impl Hooks {
         // Also those that wait: nothing of them is to come later, when nobody looks.
         let idle: Vec<Arc<str>> = without.iter().map(|(text, _)| Arc::clone(text)).collect();
         drop(one_at_a_time);
+        self.record_count(session);
         self.remove(session, &idle, "no probe");
         Ok(without)
     }
@@ -144,6 +166,11 @@ impl Hooks {
 
     /// Removes the probes of these methods: they record nothing from now on, and their classes get back what they had.
     pub(super) fn remove(&mut self, session: &Session, methods: &[Arc<str>], reason: &str) {
+        self.take_out(session, methods, reason);
+        self.record_count(session);
+    }
+
+    fn take_out(&mut self, session: &Session, methods: &[Arc<str>], reason: &str) {
         let removed: Vec<(Arc<str>, Hook)> =
             methods.iter().filter_map(|method| self.by_method.remove_entry(method)).collect();
         if removed.is_empty() {

@@ -5,6 +5,7 @@ mod run;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
@@ -26,18 +27,27 @@ const MOST: usize = 8;
 const LONGEST_PERIOD_MS: u64 = 60_000;
 const MOST_LEVELS: usize = 64;
 const MOST_HOOKS: usize = 64;
+/// A walk whose recording ends has this time for removing its probes.
+const LONGEST_END: Duration = Duration::from_secs(1);
 
 /// The walk that is under way, or the last one.
 #[derive(Debug, Default)]
 pub(super) struct Walks {
     /// Held by the walk.
     walking: Mutex<()>,
+    /// Walks are numbered from 1.
+    last_number: AtomicU64,
     state: Arc<Mutex<Option<Walk>>>,
     /// What it sees of the calls that are recorded.
     pub(super) calls: Arc<NestedCalls>,
 }
 
 impl Session {
+    /// Waits for a walk that is under way while the recording ends, so that its result is recorded; not for long: it may wait for the JVM.
+    pub(super) fn await_end_of_walk(&self) {
+        drop(self.walks.walking.try_lock_for(LONGEST_END));
+    }
+
     /// Returns how far the walk has come.
     pub(super) fn walk_progress(&self) -> Result<Walk, Refusal> {
         self.walks.state.lock().clone().ok_or_else(|| {
@@ -65,12 +75,14 @@ impl Session {
         let walk = || {
             block_signals();
             give_way();
-            let mut run = Run::new(self, options, root, Arc::clone(&self.walks.state));
+            let number = self.walks.last_number.fetch_add(1, Ordering::Relaxed) + 1;
+            let mut run = Run::new(self, number, (options, root), Arc::clone(&self.walks.state));
             let found = self.vm.with_attached_daemon(c"instr-walk", |_| {
                 // Whatever happens, no probe stays.
                 let found = catch_unwind(AssertUnwindSafe(|| run.run(&goes_on)));
-                run.finish();
-                found.unwrap_or_else(|_| Err(Refusal::from("internal error: please report it".to_owned())))
+                let found = found.unwrap_or_else(|_| Err(Refusal::from("internal error: please report it".to_owned())));
+                run.finish(found.as_ref().err().map(ToString::to_string).as_deref());
+                found
             });
             found.unwrap_or_else(|| Err(Refusal::from("the JVM takes no more threads".to_owned())))
         };

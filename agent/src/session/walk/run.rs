@@ -101,11 +101,12 @@ struct Seen {
 impl<'s> Run<'s> {
     pub(super) fn new(
         session: &'s Session,
-        options: Options,
-        root: Option<String>,
+        number: u64,
+        (options, root): (Options, Option<String>),
         shared: Arc<Mutex<Option<Walk>>>,
     ) -> Run<'s> {
-        let (hooks, without, ascents, random) = Default::default();
+        let (without, ascents, random) = Default::default();
+        let hooks = Hooks::of_walk(number);
         Run { session, options, root, shared, hooks, without, ascents, random, has_margins: false }
     }
 
@@ -131,17 +132,22 @@ impl<'s> Run<'s> {
         Ok(())
     }
 
-    /// Removes what is still there, and says how it ended.
-    pub(super) fn finish(&mut self) {
+    /// Removes what is still there, and says how it ended: by an error, or as the walk itself did.
+    pub(super) fn finish(&mut self, failure: Option<&str>) {
         self.session.walks.calls.end();
         self.hooks.remove_all(self.session, "the walk has ended");
-        let end = |ascent: &Ascent| format!("{}: {}", ascent.hot.method, ascent.end().unwrap_or(STOPPED));
+        let end = |ascent: &Ascent| format!("{}: {}", ascent.hot.method, ascent.end().or(failure).unwrap_or(STOPPED));
         let ends: Vec<String> = self.ascents.iter().map(end).collect();
         let end = if ends.is_empty() { STOPPED.to_owned() } else { ends.join("; ") };
         self.set_state("ended");
-        if let Some(walk) = &mut *self.shared.lock() {
+        let found = self.shared.lock().as_mut().map(|walk| {
             walk.end = Some(end);
             walk.hooks = self.hooks.shown();
+            trace::Walk { number: self.hooks.walk(), ..(&*walk).into() }
+        });
+        // Without samples it has found nothing.
+        if let Some(found) = found.filter(|found| !found.sampler.is_empty()) {
+            self.session.instrumentation.events.walk(found);
         }
     }
 

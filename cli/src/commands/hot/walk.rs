@@ -123,6 +123,7 @@ fn follow(arguments: &Arguments, interruption: &Interruption) -> Result<ExitCode
         if let Ok(walk) = ask::<Walk>(pid, &Request::WalkProgress)
             && walk.end.is_none()
         {
+            let walk = trace::Walk::from(&walk);
             if let Some(state) = shown.state(&walk) {
                 eprintln!("{state}");
             }
@@ -157,7 +158,7 @@ fn request(arguments: &Arguments) -> Request {
 }
 
 fn print(walk: &Walk, shown: &mut Shown, json: bool) -> Result<()> {
-    if json { write(&(serde_json::to_string(walk)? + "\n")) } else { write(&shown.rest(walk)) }
+    if json { write(&(serde_json::to_string(walk)? + "\n")) } else { write(&shown.rest(&walk.into())) }
 }
 
 fn write(text: &str) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Diagnoses that have ended: `instr.Diagnosis`, and `instr.DiagnosisNode` for each node of the tree; before that `instr.SlowCall` for each slow call.
 
 use super::{LONGEST_TEXT, Recording};
-use crate::recording::payload::{cut_text, push_flag, push_optional_text, push_text};
+use crate::recording::payload::{cut_text, push_cut_text, push_flag, push_fraction, push_number, push_text};
 use crate::schema::id;
 use crate::varint;
 use crate::{Diagnosis, DiagnosisNode, SlowCall, SlowCallStep};
@@ -12,8 +12,6 @@ const MOST_NODES: usize = 4_096;
 const LONGEST_OF_NODE: usize = 2_000;
 /// Lines of the source that a node names.
 const MOST_LINES: usize = 32;
-/// The number that JFR shows as `N/A`.
-const UNKNOWN: u64 = i64::MIN as u64;
 
 impl Recording {
     /// Records a slow call of a method that is diagnosed.
@@ -52,7 +50,7 @@ fn push_diagnosis(payload: &mut Vec<u8>, diagnosis: &Diagnosis) {
     varint::push(payload, *claim);
     let [context, condition, reason, sentence] = [context, condition, reason, sentence].map(Option::as_deref);
     for text in [Some(method.as_str()), context, condition, Some(state), reason, sentence] {
-        push_cut(payload, text, LONGEST_TEXT);
+        push_cut_text(payload, text, LONGEST_TEXT);
     }
     push_fraction(payload, *explained);
     push_number(payload, *slower_than_nanos);
@@ -61,7 +59,7 @@ fn push_diagnosis(payload: &mut Vec<u8>, diagnosis: &Diagnosis) {
         push_number(payload, Some(number));
     }
     let notices = notices.join("\n");
-    push_cut(payload, Some(notices.as_str()).filter(|notices| !notices.is_empty()), LONGEST_TEXT);
+    push_cut_text(payload, Some(notices.as_str()).filter(|notices| !notices.is_empty()), LONGEST_TEXT);
     varint::push(payload, nodes.len() as u64);
 }
 
@@ -70,8 +68,8 @@ fn push_node(payload: &mut Vec<u8>, node: &DiagnosisNode) {
     let DiagnosisNode { share, running, waiting, followed, reason, lines, via, .. } = node;
     push_number(payload, parent.map(|parent| parent as u64));
     varint::push(payload, *level as u64);
-    push_cut(payload, Some(method), LONGEST_OF_NODE);
-    push_cut(payload, Some(kind), LONGEST_OF_NODE);
+    push_cut_text(payload, Some(method), LONGEST_OF_NODE);
+    push_cut_text(payload, Some(kind), LONGEST_OF_NODE);
     for number in [calls, slow_calls, total_nanos, slow_nanos] {
         push_number(payload, *number);
     }
@@ -79,22 +77,9 @@ fn push_node(payload: &mut Vec<u8>, node: &DiagnosisNode) {
         push_fraction(payload, *fraction);
     }
     push_flag(payload, *followed);
-    push_cut(payload, reason.as_deref(), LONGEST_OF_NODE);
+    push_cut_text(payload, reason.as_deref(), LONGEST_OF_NODE);
     let lines = lines.iter().take(MOST_LINES).map(u32::to_string).collect::<Vec<_>>().join(", ");
-    push_cut(payload, Some(lines.as_str()).filter(|lines| !lines.is_empty()), LONGEST_OF_NODE);
+    push_cut_text(payload, Some(lines.as_str()).filter(|lines| !lines.is_empty()), LONGEST_OF_NODE);
     let via = via.join("\n");
-    push_cut(payload, Some(via.as_str()).filter(|via| !via.is_empty()), LONGEST_TEXT);
-}
-
-fn push_cut(payload: &mut Vec<u8>, text: Option<&str>, limit: usize) {
-    push_optional_text(payload, text.map(|text| cut_text(text, limit)));
-}
-
-fn push_number(payload: &mut Vec<u8>, number: Option<u64>) {
-    varint::push(payload, number.map_or(UNKNOWN, |number| number.min(i64::MAX as u64)));
-}
-
-/// Of the numbers that JFR does not compress, the first byte is the most significant one.
-fn push_fraction(payload: &mut Vec<u8>, fraction: Option<f64>) {
-    payload.extend(fraction.unwrap_or(f64::NAN).to_be_bytes());
+    push_cut_text(payload, Some(via.as_str()).filter(|via| !via.is_empty()), LONGEST_TEXT);
 }

@@ -368,7 +368,7 @@ fn fit(text: &str, limit: usize) -> String {
 }
 
 /// A name of at most `limit` columns: packages are abbreviated first, then the types of parameters are left out, then the start of the name is.
-fn method_name(name: &str, limit: usize) -> String {
+pub(super) fn method_name(name: &str, limit: usize) -> String {
     let Some((method, types)) = name.split_once('(').filter(|_| width(name) > limit) else {
         return shorten_name(name, limit);
     };

@@ -10,6 +10,7 @@ mod text;
 mod transactions;
 mod tree;
 mod views;
+mod walks;
 
 pub use allocations::allocated;
 pub use comparison::comparison;
@@ -18,6 +19,7 @@ pub use diagnoses::{DiagnosisOptions, class_and_method, diagnosis};
 pub use moved::moved;
 pub use transactions::transactions;
 pub use views::{View, view};
+pub use walks::{walk_end, walk_hot_spots, walk_level};
 
 use super::advice::{NO_CALLS, what_to_check};
 use super::units::{bytes, count, counted, date, duration, percent};
@@ -60,13 +62,14 @@ impl Default for TerminalOptions {
     }
 }
 
-/// The whole report: the recording, diagnoses, methods by own time, call tree, threads, the same from samples, who allocates, statements, requests, peers.
+/// The whole report: the recording, diagnoses, walks, methods by own time, call tree, threads, the same from samples, who allocates, statements, requests, peers.
 #[must_use]
 pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
     report.probe_advice(analysis);
     report.head(analysis);
     report.diagnoses(analysis);
+    report.walks(analysis);
     if analysis.calls > 0 {
         report.methods(analysis);
         report.title("Call tree");
@@ -93,7 +96,8 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
 }
 
 fn has_nothing(analysis: &Analysis) -> bool {
-    analysis.calls == 0 && analysis.allocations.is_none() && analysis.diagnoses.is_empty()
+    let has_results = !analysis.diagnoses.is_empty() || !analysis.walks.is_empty();
+    analysis.calls == 0 && analysis.allocations.is_none() && !has_results
 }
 
 /// Callers and callees of all methods whose name contains `pattern` (`Handler.handle`), as text for a terminal.
@@ -124,7 +128,9 @@ fn at_least(is_estimated: bool, calls: u64) -> String {
 
 /// The latest diagnoses are shown with their trees, others in a line.
 const MOST_TREES: usize = 3;
-/// Columns before the lines of a diagnosis.
+/// The latest walks are shown.
+const MOST_WALKS: usize = 3;
+/// Columns before the lines of a diagnosis and of a walk.
 const DIAGNOSIS_INDENT: usize = 2;
 /// Columns in front of the values of a call.
 const VALUES_INDENT: usize = 6;
@@ -225,6 +231,26 @@ impl Report<'_> {
             self.lines.extend((number > 0 || !earlier.is_empty()).then(String::new));
             let lines = diagnosis(diagnosed, &options);
             self.lines.extend(lines.into_iter().map(|line| format!("{:DIAGNOSIS_INDENT$}{line}", "")));
+        }
+    }
+
+    fn walks(&mut self, analysis: &Analysis) {
+        if analysis.walks.is_empty() {
+            return;
+        }
+        self.title("Walks");
+        let width = self.options.width.saturating_sub(DIAGNOSIS_INDENT);
+        let earlier = analysis.walks.len().saturating_sub(MOST_WALKS);
+        if earlier > 0 {
+            self.lines.push(format!("{:DIAGNOSIS_INDENT$}{earlier} earlier in --html and --json", ""));
+        }
+        for walk in analysis.walks.iter().skip(earlier) {
+            let after = duration(walk.ended_after_nanos.unwrap_or(0));
+            let title = format!("walk {}, ended after {after} of the recording", walk.number);
+            let indented =
+                |line: String| if line.is_empty() { line } else { format!("{:DIAGNOSIS_INDENT$}{line}", "") };
+            self.lines.push(indented(cut_end(&title, width)));
+            self.lines.extend(walks::walk(walk, width).into_iter().map(indented));
         }
     }
 
