@@ -314,9 +314,6 @@ requests! {
         /// The method to begin at, as `package.Class.method`, or `package.Class.method(int, String)`; the hot ones unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         method: Option<String>,
-        /// Only of class loaders of this name or class, with `*`; all that have such a class unless stated.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        loader: Option<String>,
         /// So many hot methods; 3 unless stated, 8 at most.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         top: Option<usize>,

@@ -375,7 +375,6 @@ fn answer_hot_spots(controlled: &dyn Controlled, request: Request, connection: &
         }
         Request::Walk {
             method,
-            loader,
             top,
             seconds,
             period_ms,
@@ -389,7 +388,6 @@ fn answer_hot_spots(controlled: &dyn Controlled, request: Request, connection: &
         } => {
             let request = WalkRequest {
                 method,
-                loader,
                 top,
                 seconds,
                 period_ms,

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::counted_method::CountedMethod;
 
-pub(super) const BEGINS: &str = "the thread begins there";
+pub(crate) const BEGINS: &str = "the thread begins there";
 pub(super) const CUT_OFF: &str = "the stack was cut off there";
 
 /// For which method stacks count.

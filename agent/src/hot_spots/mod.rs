@@ -17,7 +17,7 @@ mod thread_samples;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use attribution::{Attribution, CalledMethod};
+pub(crate) use attribution::{Attribution, BEGINS, CalledMethod};
 pub(crate) use jvm_threads::JvmThreadTimes;
 pub(crate) use margin::margin;
 pub(crate) use queued_samples::{ProcessorSamples, QueuedSamples};

@@ -85,6 +85,11 @@ impl SampledStacks {
         self.left_out
     }
 
+    /// What all samples represent.
+    pub(crate) fn weight(&self) -> f64 {
+        self.stacks.values().map(|weighed| weighed.weight).sum()
+    }
+
     /// What the samples of a method represent, with all that it calls.
     pub(crate) fn weight_of(&self, text: &str) -> f64 {
         let has = |numbers: &[u32]| numbers.iter().any(|number| self.text(*number).is_some_and(|of| &**of == text));

@@ -53,8 +53,8 @@ pub(crate) use process::elf_symbols::Symbols;
 pub(crate) use process::heap_size::{HeapSize, heap_size};
 pub(crate) use process::native_libraries::NativeLibrary;
 pub(crate) use process::operating_system::{
-    block_signals, current_thread_id, give_way, own_switches, process_cpu_time, run_at_once, thread_cpu_time,
-    wake_up_in_time, zeroed_words,
+    block_signals, current_thread_id, own_switches, process_cpu_time, run_at_once, thread_cpu_time, wake_up_in_time,
+    zeroed_words,
 };
 pub(crate) use runtime_classes::define_class::{GlobalClass, define_boot_class};
 pub(crate) use runtime_classes::modules::export_to_class;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use control::HotSpot;
 use instrument_core::rules::patterns::NameGlob;
 
-use crate::hot_spots::SampledCaller;
+use crate::hot_spots::{BEGINS, SampledCaller};
 
 /// Which callers are followed.
 #[derive(Debug, Clone)]
@@ -70,15 +70,25 @@ impl Ascent {
     pub(crate) fn followed(&self, policy: &Policy) -> Vec<Arc<str>> {
         let mut followed: Vec<Arc<str>> = Vec::new();
         for callee in self.present() {
-            let callers = self.callers_of(callee).filter(|of| of.share >= policy.share);
-            let named = callers.filter_map(|of| of.caller.as_ref().ok()).take(policy.most);
-            for caller in named {
-                if !followed.contains(caller) {
-                    followed.push(Arc::clone(caller));
+            for caller in self.followed_of(callee, policy) {
+                if !followed.contains(&caller) {
+                    followed.push(caller);
                 }
             }
         }
         followed
+    }
+
+    /// The callers of one method that are followed.
+    pub(crate) fn followed_of(&self, callee: &str, policy: &Policy) -> Vec<Arc<str>> {
+        let callers = self.callers_of(callee).filter(|of| of.share >= policy.share);
+        callers.filter_map(|of| of.caller.as_ref().ok()).take(policy.most).cloned().collect()
+    }
+
+    /// The caller with the largest share on the present level, or why there is none.
+    fn largest(&self) -> Option<&Result<Arc<str>, &'static str>> {
+        let of_level = self.levels.get(self.level)?.iter().filter(|of| self.present.contains(&of.callee));
+        of_level.max_by(|one, other| one.weight.total_cmp(&other.weight)).map(|of| &of.caller)
     }
 
     /// Goes up to these callers, of which some may be above the boundary. Notes why, if that is the end.
@@ -88,10 +98,12 @@ impl Ascent {
         }
         let none = followed.is_empty();
         let (outside, inside): (Vec<_>, Vec<_>) = followed.into_iter().partition(|of| is_outside(of, policy));
-        let reason = || match (self.levels.get(self.level), outside.first()) {
-            (_, Some(first)) => format!("boundary: {first}"),
+        let reason = || match (outside.first(), self.largest()) {
+            (Some(first), _) => format!("boundary: {first}"),
             (None, None) => "no data: no sample has a caller".to_owned(),
-            (Some(_), None) => "root: the threads begin there".to_owned(),
+            (None, Some(Err(BEGINS))) => "root: the threads begin there".to_owned(),
+            (None, Some(Err(reason))) => format!("no data: {reason}"),
+            (None, Some(Ok(_))) => format!("no caller has {:.0} %", policy.share * 100.0),
         };
         if none || inside.is_empty() {
             self.end = Some(reason());

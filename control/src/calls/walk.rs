@@ -19,8 +19,6 @@ pub const WALK_PERCENT: u32 = 5;
 pub struct WalkRequest {
     /// The method to begin at, as `package.Class.method`, with `(types)` if only one of its overloads is meant; the hot ones unless stated.
     pub method: Option<String>,
-    /// Only of classes of this loader: its name or class, with `*`.
-    pub loader: Option<String>,
     /// So many hot methods.
     pub top: Option<usize>,
     /// For how long samples are taken first, in seconds.
@@ -110,7 +108,7 @@ messages! {
         /// Their part of all measured calls that have a caller (0 to 1).
         #[serde(default)]
         pub calls_share: Option<f64>,
-        /// That part is off by more than this in one of twenty cases (0 to 1), by chance alone.
+        /// That part is off by more than this in one of twenty cases (0 to 1), by chance alone, if it does not depend on earlier calls who calls.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub calls_margin: Option<f64>,
         /// How long they took together, in milliseconds; absent where calls are so short that measuring them takes longer.

@@ -33,12 +33,6 @@ pub(crate) fn wake_up_in_time() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong) };
 }
 
-/// Has the current thread run only where no other one of the machine wants to.
-pub(crate) fn give_way() {
-    // SAFETY: setpriority takes numbers; of a process, Linux takes 0 as the current thread.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
-}
-
 /// Gives the current thread the lowest real-time priority, so that it runs as soon as it wakes up; returns whether that worked. Only for
 /// a thread that does next to nothing. Without it Linux lets the running thread continue until it waits or its time slice ends.
 ///

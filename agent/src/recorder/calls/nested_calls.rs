@@ -60,12 +60,14 @@ struct State {
     tree: LiveTree,
     late: u64,
     calls: FxHashMap<usize, u64>,
+    /// Whether it is known whose calls follow: not before the first thread that is named after a walk began to look.
+    has_thread: bool,
 }
 
 impl NestedCalls {
     /// Looks at these methods from now on, and at no others.
     pub(crate) fn look_at(&self, nesting: Nesting, tree: LiveTree) {
-        *self.state.lock() = Some(State { nesting, tree, late: 0, calls: FxHashMap::default() });
+        *self.state.lock() = Some(State { nesting, tree, late: 0, calls: FxHashMap::default(), has_thread: false });
         self.is_wanted.store(true, Ordering::Release);
     }
 
@@ -77,7 +79,10 @@ impl NestedCalls {
 
     /// The following calls are of this thread.
     pub(crate) fn thread(&self, thread: RecordThread) {
-        self.with(|state| state.tree.thread(thread));
+        self.with(|state| {
+            state.has_thread = true;
+            state.tree.thread(thread);
+        });
     }
 
     /// All calls of this thread have been seen.
@@ -102,6 +107,13 @@ impl NestedCalls {
         self.with(|state| state.call(number, start, duration));
     }
 
+    /// Returns how many calls of inner methods were seen up to now.
+    pub(crate) fn inner_calls(&self) -> u64 {
+        let state = self.state.lock();
+        let Some(State { nesting, calls, .. }) = state.as_ref() else { return 0 };
+        nesting.inner.iter().filter_map(|method| calls.get(method)).sum()
+    }
+
     /// Returns what was seen up to now.
     pub(crate) fn seen(&self) -> Nested {
         let state = self.state.lock();
@@ -123,7 +135,7 @@ impl NestedCalls {
 
 impl State {
     fn call(&mut self, number: u32, start: u64, duration: u64) {
-        let Some(method) = self.nesting.methods.get(&number) else { return };
+        let Some(method) = self.nesting.methods.get(&number).filter(|_| self.has_thread) else { return };
         *self.calls.entry(*method).or_default() += 1;
         if start < self.nesting.since && !self.nesting.outer.contains(method) {
             self.late += 1;

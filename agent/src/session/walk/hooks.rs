@@ -10,7 +10,7 @@ use records::probe_registry::KnownProbe;
 use rustc_hash::FxHashSet;
 
 use crate::call_sites::MethodKey;
-use crate::desired::{Claim, Expiry, Kept, RequestedProbes, rank};
+use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
 use crate::reconcile::Change;
 use crate::session::{Kinds, Session};
 
@@ -23,8 +23,6 @@ pub(super) struct Hook {
     claim: u32,
     /// Its probes, as a rule one; those of a class of several loaders have numbers of their own.
     probes: Vec<u32>,
-    /// What others want of its method: less would take it from them.
-    least: Level,
 }
 
 /// The probes of a walk, by the method.
@@ -85,7 +83,7 @@ impl Hooks {
         WalkHooks { now: self.count(), most, calls, late, changes, longest_stop_ms: longest_stop.as_secs_f64() * 1e3 }
     }
 
-    /// Inserts probes, switched off unless others record there, into these methods. Returns those that stay without, and why.
+    /// Inserts probes, switched off, into these methods. Returns those that stay without, and why.
     pub(super) fn insert(
         &mut self,
         session: &Session,
@@ -99,18 +97,25 @@ impl Hooks {
         session.get_ready(Kinds::of(&before.setup).with_claims(&before.setup))?;
         let (mut without, mut made) = (Vec::new(), Vec::new());
         for (text, key) in methods {
-            let least = level_for_others(session, key);
-            let requested = RequestedProbes::of_method(&key.class, &key.name, text, least);
+            if let Some(reason) = why_left_alone(session, key) {
+                without.push((Arc::clone(text), reason));
+                continue;
+            }
+            let requested = RequestedProbes::of_method(&key.class, &key.name, text, Level::Off);
             let checked = requested.and_then(|probes| {
                 probes.rules(before.templates(), &before.setup.config.exclude)?;
                 Ok(probes)
             });
             match checked {
-                Ok(probes) => made.push((text, key, least, claim(session, probes))),
+                Ok(probes) => made.push((text, key, claim(session, probes))),
                 Err(reason) => without.push((Arc::clone(text), reason)),
             }
         }
-        made.iter().for_each(|(.., claim)| session.instrumentation.claims.add(claim.clone()));
+        for (text, _, claim) in &made {
+            // Noted first: whatever happens from now on, the end of the walk removes it.
+            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes: Vec::new() });
+            session.instrumentation.claims.add(claim.clone());
+        }
         // Asked after they were added: a stop that did not find them there had not begun before.
         if session.instrumentation.is_leaving() {
             made.iter().for_each(|(.., claim)| _ = session.instrumentation.claims.remove(claim.id));
@@ -122,7 +127,7 @@ impl Hooks {
         self.figures.changes += 1;
         let waiting = session.reconciler.waiting_classes();
         let refused = session.instrumentation.statistics.refused_classes();
-        for (text, key, least, claim) in made {
+        for (text, key, claim) in made {
             let probes = session.instrumentation.live.probes_of_claim(claim.id);
             if probes.is_empty() {
                 let waits =
@@ -139,7 +144,7 @@ impl Hooks {
                 claim.id,
                 &format!("{} of a walk in {text}", if probes.is_empty() { "no probe" } else { "probe" }),
             );
-            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes, least });
+            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes });
         }
         if let Some(outcome) = outcome {
             self.figures.longest_stop = self.figures.longest_stop.max(outcome.longest_stop);
@@ -156,7 +161,6 @@ impl Hooks {
     /// Sets the level of the probes of these methods.
     pub(super) fn set_level(&self, session: &Session, methods: &FxHashSet<Arc<str>>, level: Level) {
         for hook in methods.iter().filter_map(|method| self.by_method.get(method)) {
-            let level = if rank(level) < rank(hook.least) { hook.least } else { level };
             for probe in &hook.probes {
                 // Not recorded: a walk does this many times a second.
                 session.instrumentation.live.add_claim(*probe, (hook.claim, level, true));
@@ -197,6 +201,12 @@ impl Hooks {
         }
     }
 
+    /// Removes the probes of all methods but these.
+    pub(super) fn remove_but(&mut self, session: &Session, kept: &[Arc<str>], reason: &str) {
+        let others: Vec<Arc<str>> = self.by_method.keys().filter(|of| !kept.contains(of)).cloned().collect();
+        self.remove(session, &others, reason);
+    }
+
     /// Removes all probes.
     pub(super) fn remove_all(&mut self, session: &Session, reason: &str) {
         let all: Vec<Arc<str>> = self.by_method.keys().cloned().collect();
@@ -204,16 +214,22 @@ impl Hooks {
     }
 }
 
-/// The level of the probes that a method has already.
-fn level_for_others(session: &Session, key: &MethodKey) -> Level {
-    let of_class = session.instrumentation.probes.of_class(&key.class).into_iter();
-    let is_same = |probe: &KnownProbe| {
-        probe.context().is_empty() && probe.method() == (&*key.class, &*key.name, &*key.descriptor)
+/// Why a method gets no probe of a walk: others have one there, whose level and records are theirs, or the governor has removed it.
+fn why_left_alone(session: &Session, key: &MethodKey) -> Option<String> {
+    let live = &session.instrumentation.live;
+    let is_same = |probe: &KnownProbe| probe.method() == (&*key.class, &*key.name, &*key.descriptor);
+    let of_others = session.instrumentation.probes.of_class(&key.class).into_iter().filter(|(_, probe)| is_same(probe));
+    let level_of = |(number, probe): (u32, KnownProbe)| match probe.fixed_level() {
+        Some(level) => live.recorded_time(number, Some(level)).map(|_| level),
+        None => Some(live.level(number)).filter(|level| *level != Level::Off),
     };
-    let levels = of_class
-        .filter(|(_, probe)| is_same(probe))
-        .map(|(number, probe)| probe.fixed_level().unwrap_or_else(|| session.instrumentation.live.level(number)));
-    levels.max_by_key(|level| rank(*level)).unwrap_or(Level::Off)
+    if let Some(level) = of_others.filter_map(level_of).next() {
+        return Some(format!("it has a probe already, at level {level}, which a walk leaves as it is"));
+    }
+    let withdrawn = session.instrumentation.withdrawn.as_ref().map(|of| of.methods_of(&key.class)).unwrap_or_default();
+    let is_withdrawn =
+        withdrawn.iter().any(|(name, descriptor)| **name == *key.name && **descriptor == *key.descriptor);
+    is_withdrawn.then(|| "the governor has removed its probe, because it is called too often".to_owned())
 }
 
 fn claim(session: &Session, probes: RequestedProbes) -> Claim {

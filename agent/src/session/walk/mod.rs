@@ -16,7 +16,7 @@ use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
 
 use super::Session;
-use crate::jvm::{block_signals, give_way};
+use crate::jvm::block_signals;
 use crate::recorder::NestedCalls;
 use crate::walks::Policy;
 use run::{Options, Run};
@@ -60,7 +60,7 @@ impl Session {
     pub(super) fn walk_up(&self, request: &WalkRequest, goes_on: &(dyn Fn() -> bool + Sync)) -> Result<Walk, Refusal> {
         let options = options(request)?;
         let root = match &request.method {
-            Some(method) => Some(self.method_to_walk_from(method, request.loader.as_deref())?),
+            Some(method) => Some(self.method_to_walk_from(method)?),
             None => None,
         };
         let Some(_one_at_a_time) = self.walks.walking.try_lock() else {
@@ -74,7 +74,6 @@ impl Session {
         let goes_on = || goes_on() && !self.instrumentation.is_leaving() && self.why_paused().is_none();
         let walk = || {
             block_signals();
-            give_way();
             let number = self.walks.last_number.fetch_add(1, Ordering::Relaxed) + 1;
             let mut run = Run::new(self, number, (options, root), Arc::clone(&self.walks.state));
             let found = self.vm.with_attached_daemon(c"instr-walk", |_| {
@@ -99,8 +98,8 @@ impl Session {
     }
 
     /// Returns the text of the one method that is meant.
-    fn method_to_walk_from(&self, method: &str, loader: Option<&str>) -> Result<String, Refusal> {
-        let meant = self.meant_methods(method, loader)?;
+    fn method_to_walk_from(&self, method: &str) -> Result<String, Refusal> {
+        let meant = self.meant_methods(method, None)?;
         let mut texts: Vec<String> = meant.into_iter().map(|of| of.text).collect();
         texts.sort();
         texts.dedup();

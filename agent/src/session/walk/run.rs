@@ -30,6 +30,8 @@ const DRAINED: Duration = Duration::from_millis(250);
 const GRACE: Duration = Duration::from_secs(2);
 /// Methods with this part of all samples are hot.
 const HOT: f64 = 0.05;
+/// If none is, one of so many is taken.
+const TOP_OF_NONE: usize = 5;
 /// Windows a period, as far as it has some.
 const WINDOWS: u32 = 30;
 /// A window is open for so long at least.
@@ -43,6 +45,7 @@ const PROBE_SECONDS: f64 = 75e-9;
 const BUDGET: f64 = 0.02;
 const NEVER_ENDS: &str =
     "no call of it began and ended while its callees were measured: the loop of a thread, or rarely called";
+const ABOVE: &str = "it is above methods of which no call was measured";
 const STOPPED: &str = "it was ended: by its client, a detach, a pause, or the end of the recording";
 
 /// How a walk is to be done.
@@ -122,10 +125,8 @@ impl<'s> Run<'s> {
             for (ascent, followed) in self.ascents.iter_mut().zip(levels.followed) {
                 ascent.go_up(followed, policy);
             }
-            // Not of methods that are callees of the next level.
             let next: Vec<Arc<str>> = self.present();
-            let done: Vec<Arc<str>> = levels.inner.into_iter().filter(|of| !next.contains(of)).collect();
-            self.hooks.remove(self.session, &done, "its level has been measured");
+            self.hooks.remove_but(self.session, &next, "its level has been measured");
             self.publish();
         }
         self.ascents.iter_mut().for_each(|ascent| ascent.end_here(STOPPED));
@@ -158,10 +159,14 @@ impl<'s> Run<'s> {
         self.has_margins = !watched.is_biased;
         let (tally, none) = (&watched.tally, SampledStacks::default());
         let stacks = tally.stacks().unwrap_or(&none);
-        let listed = Listed { share: HOT, top: 1, margins: self.has_margins, waiting: false };
+        let listed = Listed { share: HOT, top: TOP_OF_NONE, margins: self.has_margins, waiting: false };
         let hot = match &self.root {
             Some(root) => vec![root_spot(root, tally, stacks)],
-            None => tally.hot(listed).into_iter().take(self.options.top).collect(),
+            // Not places in the JVM and its libraries, which have no callers.
+            None => {
+                let hot = tally.hot(listed).into_iter().filter(|spot| stacks.weight_of(&spot.method) > 0.0);
+                hot.take(self.options.top).collect::<Vec<_>>()
+            }
         };
         let ascent = |hot: HotSpot| {
             let (weight, levels) =
@@ -216,9 +221,9 @@ impl<'s> Run<'s> {
             return Ok(None);
         }
         // Nothing calls them: what is above has no calls either.
-        let ends = |of: &Arc<str>| self.without.get(of).is_none_or(|reason| reason != NEVER_ENDS);
+        let ends = |of: &Arc<str>| self.without.get(of).is_none_or(|reason| reason != NEVER_ENDS && reason != ABOVE);
         if !levels.inner.iter().any(ends) {
-            self.without.extend(levels.outer.iter().map(|of| (Arc::clone(of), NEVER_ENDS.to_owned())));
+            self.without.extend(levels.outer.iter().map(|of| (Arc::clone(of), ABOVE.to_owned())));
             return Ok(None);
         }
         self.set_state(&format!("inserting level {}", levels.level));
@@ -255,9 +260,13 @@ impl<'s> Run<'s> {
         }
         wait(DRAINED, goes_on);
         wait(GRACE, &|| goes_on() && covered(&self.session.walks.calls.seen()) < COVERED);
+        self.hooks.set_level(self.session, &all, Level::Off);
         let seen = self.session.walks.calls.seen();
         let methods = numbered(&all);
-        self.note_uncalled(&outer, &methods, &seen);
+        // In windows, a caller of few calls may have none.
+        if manner.has_all_callers {
+            self.note_uncalled(&outer, &methods, &seen);
+        }
         self.hooks.figures.calls += seen.calls.values().sum::<u64>();
         self.hooks.figures.late += seen.late;
         Ok(Some(Seen { nested: seen, methods }))
@@ -277,7 +286,7 @@ impl<'s> Run<'s> {
     fn insert(&mut self, methods: &[Arc<str>]) -> Result<(), Refusal> {
         let mut found = Vec::new();
         for method in methods {
-            if self.without.get(method).is_some_and(|reason| reason == NEVER_ENDS) {
+            if self.without.get(method).is_some_and(|reason| reason == NEVER_ENDS || reason == ABOVE) {
                 continue;
             }
             let meant = self.session.meant_methods(method, None);
@@ -314,7 +323,7 @@ impl<'s> Run<'s> {
         let (begin, mut open) = (Instant::now(), Duration::ZERO);
         while begin.elapsed() < RATES && goes_on() {
             open += self.record_for(&all, RATES / WINDOWS / 5);
-            std::thread::sleep((RATES / WINDOWS).mul_f64(2.0 * self.random.part()));
+            wait((RATES / WINDOWS).mul_f64(2.0 * self.random.part()), goes_on);
         }
         wait(DRAINED, goes_on);
         let seen = self.session.walks.calls.seen();
@@ -337,7 +346,7 @@ impl<'s> Run<'s> {
     /// Has these methods record their calls for the period, all the time or in windows at random moments that are open for so long, or until there are enough.
     fn record_in_windows(&mut self, methods: &FxHashSet<Arc<str>>, open: Option<Duration>, goes_on: &dyn Fn() -> bool) {
         let (most, nested) = (self.options.calls, Arc::clone(&self.session.walks.calls));
-        let goes_on = || goes_on() && nested.seen().edges.values().map(|of| of.calls).sum::<u64>() < most;
+        let goes_on = || goes_on() && nested.inner_calls() < most;
         let begin = Instant::now();
         let Some(open) = open else {
             self.hooks.set_level(self.session, methods, Level::Time);
@@ -348,7 +357,7 @@ impl<'s> Run<'s> {
         let closed = (self.options.period / WINDOWS).saturating_sub(open);
         while begin.elapsed() < self.options.period && goes_on() {
             self.record_for(methods, open);
-            std::thread::sleep(closed.mul_f64(2.0 * self.random.part()));
+            wait(closed.mul_f64(2.0 * self.random.part()), &goes_on);
         }
     }
 
@@ -389,7 +398,7 @@ impl<'s> Run<'s> {
         let mut found = Vec::new();
         for (ascent, followed) in self.ascents.iter().zip(&levels.followed) {
             for callee in ascent.present() {
-                let measured = seen.and_then(|seen| seen.of(callee));
+                let measured = seen.and_then(|seen| seen.of(callee, &ascent.followed_of(callee, &self.options.policy)));
                 let measured = measured.as_ref().ok_or_else(|| self.why_not(callee, followed));
                 found.push(level_of((ascent, levels.level), callee, followed, (measured, self.has_margins)));
             }
@@ -424,17 +433,17 @@ impl<'s> Run<'s> {
     }
 }
 
-/// A method that was asked for, with its part of all samples, and that of all that it calls.
+/// A method that was asked for, with the part of all samples that it has itself, or, if it has none, with all that it calls.
 fn root_spot(root: &str, tally: &Tally, stacks: &SampledStacks) -> HotSpot {
     let all = Listed { share: 0.0, top: 0, margins: false, waiting: false };
     let found = tally.hot(all).into_iter().find(|spot| spot.method == root);
     found.unwrap_or_else(|| HotSpot {
         method: root.to_owned(),
         kind: None,
-        share: 0.0,
+        share: stacks.weight_of(root) / stacks.weight().max(f64::MIN_POSITIVE),
         margin: None,
         waiting: None,
-        samples: if stacks.weight_of(root) > 0.0 { 1 } else { 0 },
+        samples: 0,
     })
 }
 
@@ -446,14 +455,19 @@ fn numbered(methods: &FxHashSet<Arc<str>>) -> Vec<Arc<str>> {
 }
 
 impl Seen {
-    /// Returns what was seen of a method; `None` if it had no probe.
-    fn of(&self, callee: &Arc<str>) -> Option<Measured> {
+    /// Returns what was seen of a method; `None` if it, or one of those of its callers that are followed, had no probe: then calls of that one would count for
+    /// whoever called it.
+    fn of(&self, callee: &Arc<str>, followed: &[Arc<str>]) -> Option<Measured> {
         let number = self.methods.binary_search(callee).ok()?;
+        if !followed.iter().all(|caller| self.methods.binary_search(caller).is_ok()) {
+            return None;
+        }
         let mut found = Measured::default();
         for ((_, caller), sum) in self.nested.edges.iter().filter(|((of, _), _)| *of == number) {
-            match caller.and_then(|caller| self.methods.get(caller)) {
+            // Within a call of another method that has a probe: it may have called by way of one that has none.
+            match caller.and_then(|caller| self.methods.get(caller)).filter(|caller| followed.contains(caller)) {
                 Some(caller) => _ = found.by_caller.insert(Arc::clone(caller), *sum),
-                None => found.without_caller = *sum,
+                None => found.without_caller.calls += sum.calls,
             }
         }
         Some(found)

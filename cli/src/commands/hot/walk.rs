@@ -62,9 +62,6 @@ pub(crate) struct Arguments {
     /// Classes at whose methods the walk ends. May be repeated.
     #[arg(long, value_name = "CLASSES")]
     boundary: Vec<String>,
-    /// Only of class loaders of this name or class, with `*`, for `--method`.
-    #[arg(long, requires = "method")]
-    loader: Option<String>,
     /// Load the agent first, and remove it at the end. It records nothing else.
     #[arg(long, conflicts_with = "show")]
     attach: bool,
@@ -143,7 +140,6 @@ fn request(arguments: &Arguments) -> Request {
     let number = |value: u64| usize::try_from(value).ok();
     Request::Walk {
         method: arguments.method.clone(),
-        loader: arguments.loader.clone(),
         top: number(arguments.top),
         seconds: Some(arguments.seconds),
         period_ms: Some(arguments.period),

@@ -45,8 +45,8 @@ impl Walks {
             self.is_any_left_out = true;
             return;
         }
-        self.parts += 1;
         if let WalkPart::Probes(now) = part {
+            self.parts += 1;
             self.gauges.insert((walk, at), now);
             return;
         }
@@ -54,6 +54,7 @@ impl Walks {
             self.is_any_left_out = true;
             return;
         }
+        self.parts += 1;
         let found = self.found.entry((at, walk)).or_default();
         match part {
             WalkPart::HotSpot(number, spot) => _ = found.hot.insert(number, spot),

@@ -10,7 +10,8 @@ const STYLE: &str = include_str!("style.css");
 /// Scripts of both kinds of pages, in their order; those that only one kind has are inserted between them.
 const FIRST_SCRIPTS: [&str; 4] =
     [include_str!("model.js"), include_str!("flame.js"), include_str!("timeline.js"), include_str!("tables.js")];
-const REPORT_SCRIPTS: [&str; 3] = [include_str!("groups.js"), include_str!("diagnoses.js"), include_str!("page.js")];
+const REPORT_SCRIPTS: [&str; 4] =
+    [include_str!("groups.js"), include_str!("diagnoses.js"), include_str!("walks.js"), include_str!("page.js")];
 const DIFF_SCRIPTS: [&str; 1] = [include_str!("diff.js")];
 const LAST_SCRIPTS: [&str; 2] = [include_str!("keys.js"), include_str!("tabs.js")];
 

@@ -91,9 +91,10 @@ const errors = data.http.some((row) => row.client_errors + row.server_errors > 0
   ? [number("4xx", (row) => row.client_errors), number("5xx", (row) => row.server_errors)] : [];
 const hasCalls = data.calls > 0 || isSampled;
 const views = [
-  ["flame", "Flame graph", hasCalls ? flamePanel : emptyPanel, hasCalls || !data.diagnoses.length ? null : 0],
+  ["flame", "Flame graph", hasCalls ? flamePanel : emptyPanel, hasCalls || !(data.diagnoses.length + data.walks.length) ? null : 0],
   ["timeline", "Time line", timelinePanel, data.time_line ? null : 0],
   ["diagnoses", "Diagnoses", diagnosesPanel, data.diagnoses.length],
+  ["walks", "Walks", walksPanel, data.walks.length],
   ["methods", "Methods", methodsPanel, frames.length],
   ["groups", "Packages", groupsPanel, data.views.packages.length],
   ["tree", "Call tree", treePanel, null],
@@ -105,4 +106,4 @@ const views = [
   ["sockets", "Sockets", () => detailsPanel(data.sockets, "Peer", [number("Bytes", (row) => row.bytes, size)]), data.sockets.length],
   ["io", "Input and output", ioPanel, data.input_output.length],
   ["recording", "Recording", recordingPanel, null],
-].filter(([name, , , rows]) => rows !== 0 && (hasCalls || ["flame", "diagnoses", "recording"].includes(name)));
+].filter(([name, , , rows]) => rows !== 0 && (hasCalls || ["flame", "diagnoses", "walks", "recording"].includes(name)));

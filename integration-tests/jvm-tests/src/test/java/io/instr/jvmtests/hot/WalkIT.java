@@ -129,6 +129,40 @@ class WalkIT {
         }
     }
 
+    /** The file alone has what the command has printed. */
+    @EachJdk(oldestAndNewest = true)
+    void theResultIsInTheRecordingAndInItsReports(Jdk jdk) throws IOException {
+        CallersGraph graph = new CallersGraph(1);
+        Path directory = RunDirectories.create();
+        JsonNode found;
+        try (Dialog program = start(graph.compiled(jdk, RunDirectories.create()), directory)) {
+            await(() -> truth(program), counted -> counted[0] > 20_000);
+            found = walk(program, "--method", METHOD.formatted("hot"), "--levels", "2", "--period", "500");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        String file = directory.resolve("trace.jfr").toString();
+        JsonNode reported = new ObjectMapper().readTree(Tool.instr(List.of("report", "--json", file)).assertExitCode(0).stdout()).path("walks");
+        assertEquals(1, reported.size(), reported::toString);
+        assertTrue(found.path("levels").size() >= 2, found::toString);
+        assertEquals(edges(found), edges(reported.get(0)));
+        assertEquals(found.path("end"), reported.get(0).path("end"));
+        JsonNode gauge = reported.get(0).path("gauge");
+        assertEquals(0, gauge.path(gauge.size() - 1).path("now").asInt(-1), gauge::toString);
+        String report = Tool.instr(List.of("report", file)).assertExitCode(0).stdout();
+        assertTrue(report.contains("level 1: callers of " + METHOD.formatted("hot")), report);
+    }
+
+    private static List<String> edges(JsonNode walk) {
+        List<String> edges = new ArrayList<>();
+        for (JsonNode level : walk.path("levels")) {
+            for (JsonNode caller : level.path("callers")) {
+                edges.add("%s %s by %s: %s, %s".formatted(level.path("level"), level.path("of"), caller.path("method"), caller.path("calls"), caller.path("followed")));
+            }
+        }
+        return edges;
+    }
+
     private static String show(String pid) {
         return Tool.instr(List.of("walk", pid, "--show")).stdout();
     }
@@ -148,7 +182,11 @@ class WalkIT {
     }
 
     private static Dialog start(Program target) {
-        return target.with(SEEN).talkWithAgent(AgentConfig.of("[[rule]]\nclass = \"other.**\"\n"), RunDirectories.create());
+        return start(target, RunDirectories.create());
+    }
+
+    private static Dialog start(Program target, Path directory) {
+        return target.with(SEEN).talkWithAgent(AgentConfig.of("[[rule]]\nclass = \"other.**\"\n"), directory);
     }
 
     private static long[] truth(Dialog program) {
