@@ -95,7 +95,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 fn follow(arguments: &Arguments, interruption: &Interruption) -> Result<ExitCode> {
     let pid = arguments.pid;
-    let _: Hello = ask(pid, &Request::Hello)?;
+    let _: Hello = ask(pid, &Request::Hello).inspect_err(|_| {
+        if !arguments.attach {
+            eprintln!("note: with `--attach` the agent is loaded for the walk, and removed at its end");
+        }
+    })?;
     let answer = ask_beside(pid, request(arguments));
     let is_silent = arguments.once || arguments.json;
     let mut shown = Shown::default();
