@@ -308,13 +308,13 @@ requests! {
         most: Option<usize>,
     } = "callers", answered by Callers;
 
-    /// Walks up from hot methods: who calls them, and who calls these, level by level, by samples and by probes that stand in two levels at a time. The answer comes when
+    /// Walks up from hot methods: who calls them, and who calls these, level by level, by samples and by probes in two levels at a time. The answer comes when
     /// all levels have been measured, and all probes are removed; one such request is carried out at a time. It ends with the connection.
     Walk {
         /// The method to begin at, as `package.Class.method`, or `package.Class.method(int, String)`; the hot ones unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         method: Option<String>,
-        /// So many hot methods; 3 unless stated, 8 at most.
+        /// The number of hot methods; 3 unless stated, 8 at most.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         top: Option<usize>,
         /// For how long samples are taken first, in seconds; 10 unless stated, 240 at most.
@@ -323,7 +323,7 @@ requests! {
         /// For how long each level is measured, in milliseconds; 3000 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         period_ms: Option<u64>,
-        /// A level is measured no longer than until so many calls of its methods have been; 20000 unless stated.
+        /// A level ends early when this number of its calls has been measured; 20000 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         calls: Option<u64>,
         /// Most levels; 8 unless stated.
@@ -332,7 +332,7 @@ requests! {
         /// Callers with this share of the processor time of a method are followed, in percent; 5 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         percent: Option<u32>,
-        /// At most so many callers of a method are followed; all unless stated.
+        /// The most callers of one method that are followed; all unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most_callers: Option<usize>,
         /// Most probes at a time; 16 unless stated.

@@ -48,7 +48,7 @@ pub(crate) struct Claim {
     pub(crate) ended: Option<&'static str>,
 }
 
-/// Whether a claim is in the file of claims for the next start, or comes from elsewhere than a person's request.
+/// Whether a claim is in the file of claims for the next start, or who made it if no person did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
     No,

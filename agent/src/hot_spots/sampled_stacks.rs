@@ -1,4 +1,4 @@
-//! Whole stacks, kept so that the callers of any method can be told afterwards, level by level.
+//! Whole stacks, kept so that the callers of any method are known afterwards, level by level.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(crate) struct SampledCaller {
     pub(crate) callee: Arc<str>,
     /// The caller; `Err`: there is none, for this reason.
     pub(crate) caller: Result<Arc<str>, &'static str>,
-    /// What mostly stands between the two.
+    /// What is mostly between the two: a method that was passed through.
     pub(crate) via: Option<Arc<str>>,
     /// What its samples represent: intervals.
     pub(crate) weight: f64,
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_told_level_by_level() {
+    fn callers_are_known_level_by_level() {
         let found =
             levels(&[("a.hot b.x c.m", 6.0), ("z.leaf a.hot b.y c.m", 3.0), ("a.hot b.x", 1.0), ("d.else", 9.0)]);
         let begins = "the thread begins there";

@@ -138,8 +138,8 @@ impl Collector {
         let is_whole = sample.stack.is_ok_and(|stack| !stack.from_caller);
         let place = if is_whole { None } else { self.places.at((jvmti, jni), sample.counter, sample.nanos) };
         match (sample.stack, place) {
-            // Its callers are not looked for where its own frame is missing: it may have been about to make one.
-            (Ok(stack), place @ Some(InnermostPlace::Compiled(_))) if stack.from_caller => {
+            // Only a stub is known to work for its caller: compiled code may have been about to make a frame of its own.
+            (Ok(stack), place) if stack.from_caller && !matches!(place, Some(InnermostPlace::Native(_))) => {
                 self.fail(who.facts.java_id, at, u64::from(sample.ticks), reason(UNKNOWN_PLACE_IN_JAVA), place);
             }
             (Ok(stack), place) => {

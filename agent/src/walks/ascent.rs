@@ -12,9 +12,9 @@ use crate::hot_spots::{BEGINS, SampledCaller};
 pub(crate) struct Policy {
     /// Those with this part of the samples of a method.
     pub(crate) share: f64,
-    /// At most so many of a method.
+    /// The most callers of one method that are followed.
     pub(crate) most: usize,
-    /// At most so many levels.
+    /// The most levels.
     pub(crate) levels: usize,
     /// Not above methods of these classes.
     pub(crate) boundary: Vec<NameGlob>,

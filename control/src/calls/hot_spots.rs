@@ -157,7 +157,7 @@ messages! {
     pub struct Caller {
         /// The method that calls, as `package.Class.method(Types)`.
         pub method: String,
-        /// What mostly stands between the two: the nearest method of reflection, of a lambda, of the compiler, or of a class that is passed through.
+        /// What is mostly between the two: the nearest method of reflection, of a lambda, of the compiler, or of a class that is passed through.
         #[serde(default)]
         pub via: Option<String>,
         /// How often it calls; absent where that is from samples.

@@ -31,9 +31,9 @@ pub struct WalkRequest {
     pub levels: Option<usize>,
     /// Callers with this share are followed, in percent.
     pub percent: Option<u32>,
-    /// At most so many of a method.
+    /// The most callers of one method that are followed.
     pub most_callers: Option<usize>,
-    /// At most so many probes at a time.
+    /// The most probes at a time.
     pub hooks: Option<usize>,
     /// Classes whose methods are passed through, with `*` and `**`.
     pub through: Vec<String>,
@@ -99,7 +99,7 @@ messages! {
     pub struct WalkCaller {
         /// The method that calls, as `package.Class.method(Types)`.
         pub method: String,
-        /// What mostly stands between the two.
+        /// What is mostly between the two: a method that was passed through.
         #[serde(default)]
         pub via: Option<String>,
         /// Its calls that were measured; absent where the level was not.

@@ -1,4 +1,4 @@
-//! Calls of some methods within calls of others, while a walk looks: which of the outer methods made how many calls of the inner ones, and how long these took.
+//! Calls of some methods within calls of others, while a walk looks: within which callers how many calls of their callees were made, and how long these took.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,10 +14,10 @@ pub(crate) struct Nesting {
     /// The method of each number, as the walk numbers methods.
     pub(crate) methods: FxHashMap<u32, usize>,
     /// The methods whose callers are wanted.
-    pub(crate) inner: FxHashSet<usize>,
+    pub(crate) callees: FxHashSet<usize>,
     /// The methods that may be callers.
-    pub(crate) outer: FxHashSet<usize>,
-    /// Calls of inner methods that began earlier do not count, in nanoseconds of the clock of records: outer ones were not recorded then.
+    pub(crate) callers: FxHashSet<usize>,
+    /// Calls of callees that began earlier do not count, in nanoseconds of the clock of records: callers were not recorded then.
     pub(crate) since: u64,
 }
 
@@ -38,7 +38,7 @@ impl CallSum {
 /// What was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Nested {
-    /// By callee and caller; without a caller, the call was within none of the outer methods, or within one that has not ended yet. Calls within calls of the same
+    /// By callee and caller; without a caller, the call was within no call of a caller, or within one that has not ended yet. Calls within calls of the same
     /// method are left out.
     pub(crate) edges: FxHashMap<(usize, Option<usize>), CallSum>,
     /// Calls of each method.
@@ -107,11 +107,11 @@ impl NestedCalls {
         self.with(|state| state.call(number, start, duration));
     }
 
-    /// Returns how many calls of inner methods were seen up to now.
-    pub(crate) fn inner_calls(&self) -> u64 {
+    /// Returns how many calls of callees were seen up to now.
+    pub(crate) fn calls_of_callees(&self) -> u64 {
         let state = self.state.lock();
         let Some(State { nesting, calls, .. }) = state.as_ref() else { return 0 };
-        nesting.inner.iter().filter_map(|method| calls.get(method)).sum()
+        nesting.callees.iter().filter_map(|method| calls.get(method)).sum()
     }
 
     /// Returns what was seen up to now.
@@ -137,7 +137,7 @@ impl State {
     fn call(&mut self, number: u32, start: u64, duration: u64) {
         let Some(method) = self.nesting.methods.get(&number).filter(|_| self.has_thread) else { return };
         *self.calls.entry(*method).or_default() += 1;
-        if start < self.nesting.since && !self.nesting.outer.contains(method) {
+        if start < self.nesting.since && !self.nesting.callers.contains(method) {
             self.late += 1;
             return;
         }
@@ -149,8 +149,8 @@ impl Nesting {
     /// Adds a node and what is below it; `path` has the methods around it, the outermost first. Its length is that of the tree, which has bounds.
     fn add(&self, node: &TreeNode, path: &mut Vec<usize>, seen: &mut Nested) {
         let Some(method) = self.methods.get(&node.probe).copied() else { return };
-        if self.inner.contains(&method) && !path.contains(&method) {
-            let caller = path.iter().rev().find(|of| self.outer.contains(of)).copied();
+        if self.callees.contains(&method) && !path.contains(&method) {
+            let caller = path.iter().rev().find(|of| self.callers.contains(of)).copied();
             seen.edges.entry((method, caller)).or_default().add(node);
         }
         path.push(method);
@@ -173,9 +173,9 @@ mod tests {
     fn seen(calls: &[(u32, u64, u64)]) -> Nested {
         let nested = NestedCalls::default();
         let methods = [(HOT, 0), (HOT + 3, 0), (A, 1), (B, 2)].into_iter().collect();
-        let (inner, outer) = (FxHashSet::from_iter([0]), FxHashSet::from_iter([1, 2]));
+        let (callees, callers) = (FxHashSet::from_iter([0]), FxHashSet::from_iter([1, 2]));
         let tree = LiveTree::new(EndedCalls::new(Box::leak(Box::default()), Default::default()));
-        nested.look_at(Nesting { methods, inner, outer, since: 100 }, tree);
+        nested.look_at(Nesting { methods, callees, callers, since: 100 }, tree);
         nested.thread(RecordThread { id: 1, is_virtual: false });
         calls.iter().for_each(|(number, start, end)| nested.call(*number, *start, end - start));
         nested.seen()

@@ -1,6 +1,7 @@
-//! Walks by request: `run` is the thread, `hooks` its probes. What is followed and what is found is decided in `walks/`.
+//! Walks by request: `run` is the thread, `measuring` what it does on each level, `hooks` its probes. What is followed and what is found is decided in `walks/`.
 
 mod hooks;
+mod measuring;
 mod run;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -80,7 +81,10 @@ impl Session {
                 // Whatever happens, no probe stays.
                 let found = catch_unwind(AssertUnwindSafe(|| run.run(&goes_on)));
                 let found = found.unwrap_or_else(|_| Err(Refusal::from("internal error: please report it".to_owned())));
-                run.finish(found.as_ref().err().map(ToString::to_string).as_deref());
+                let failure = found.as_ref().err().map(ToString::to_string);
+                if catch_unwind(AssertUnwindSafe(|| run.finish(failure.as_deref()))).is_err() {
+                    tracing::error!("the probes of a walk stay for a while: internal error, please report it");
+                }
                 found
             });
             found.unwrap_or_else(|| Err(Refusal::from("the JVM takes no more threads".to_owned())))
@@ -90,8 +94,9 @@ impl Session {
             let thread = thread.map_err(|error| Refusal::from(format!("there is no thread for a walk: {error}")))?;
             thread.join().unwrap_or_else(|_| Err(Refusal::from("internal error: please report it".to_owned())))
         });
+        // One that has not begun leaves nothing to show.
         if result.is_err() {
-            *self.walks.state.lock() = None;
+            self.walks.state.lock().take_if(|walk| walk.end.is_none());
         }
         result?;
         self.walk_progress()

@@ -1,51 +1,30 @@
-//! The thread of a walk: takes samples, then measures two neighbouring levels at a time, until there is nothing above.
+//! The thread of a walk: takes samples, then has two neighbouring levels measured at a time (`measuring`), until there is nothing above.
 //!
-//! The probes of the callers are inserted while those of their callees are still there: calls of these within calls of those say exactly who made them. Then the lower
-//! level is removed, and the next one inserted.
+//! Callers get probes while their callees still have theirs: each call of a callee is within a call of a caller. Then the probes of the lower level are removed, and those
+//! of the next one inserted.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use control::{HotBy, HotSpot, Refusal, Walk};
-use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
-use records::{EndedCalls, probe_registry};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::hooks::Hooks;
+use super::measuring::{Seen, TwoLevels};
 use crate::hot_spots::{Listed, SampledStacks, Tally};
 use crate::random::Random;
-use crate::recorder::{CallSum, LiveTree, Nested, Nesting};
 use crate::session::Session;
-use crate::walks::{Ascent, Measured, Policy, level_of};
+use crate::walks::{Ascent, Policy, level_of};
 
-/// The JIT compiles again what has been changed; until then calls take longer than usual.
-const SETTLE: Duration = Duration::from_secs(1);
-/// For so long it is looked how often methods are called, in windows.
-const RATES: Duration = Duration::from_millis(600);
-/// Records are read this long after they were written, at most.
-const DRAINED: Duration = Duration::from_millis(250);
-/// So long one waits for calls of callers to end, so that calls within them have a caller.
-const GRACE: Duration = Duration::from_secs(2);
 /// Methods with this part of all samples are hot.
 const HOT: f64 = 0.05;
 /// If none is, one of so many is taken.
 const TOP_OF_NONE: usize = 5;
-/// Windows a period, as far as it has some.
-const WINDOWS: u32 = 30;
-/// A window is open for so long at least.
-const SHORTEST: Duration = Duration::from_millis(1);
-const TURN: Duration = Duration::from_millis(50);
-/// Calls with a caller up to this part are enough.
-const COVERED: f64 = 0.95;
-/// What a recorded call takes, about.
-const PROBE_SECONDS: f64 = 75e-9;
-/// The part of one processor that recording all calls of the methods of a level may take; methods that are called more often are recorded in windows.
-const BUDGET: f64 = 0.02;
-const NEVER_ENDS: &str =
+pub(super) const NEVER_ENDS: &str =
     "no call of it began and ended while its callees were measured: the loop of a thread, or rarely called";
-const ABOVE: &str = "it is above methods of which no call was measured";
+pub(super) const ABOVE: &str = "it is above methods of which no call was measured";
 const STOPPED: &str = "it was ended: by its client, a detach, a pause, or the end of the recording";
 
 /// How a walk is to be done.
@@ -63,42 +42,19 @@ pub(super) struct Options {
 
 /// A walk under way.
 pub(super) struct Run<'s> {
-    session: &'s Session,
-    options: Options,
+    pub(super) session: &'s Session,
+    pub(super) options: Options,
     /// The method to begin at, if it is not the hot ones.
     root: Option<String>,
     shared: Arc<Mutex<Option<Walk>>>,
-    hooks: Hooks,
+    pub(super) hooks: Hooks,
     /// Why methods have no probe.
-    without: FxHashMap<Arc<str>, String>,
+    pub(super) without: FxHashMap<Arc<str>, String>,
     ascents: Vec<Ascent>,
-    random: Random,
+    pub(super) random: Random,
     has_margins: bool,
-}
-
-/// How two levels are recorded.
-struct Manner {
-    /// All calls of callers are; those of their callees, in windows only, if at all.
-    has_all_callers: bool,
-    /// How long a window is open; `None`: no windows, but all the time.
-    open: Option<Duration>,
-}
-
-/// The methods of two levels.
-struct TwoLevels {
-    level: usize,
-    /// Those whose callers are looked for.
-    inner: Vec<Arc<str>>,
-    /// Their callers, of all hot methods together, each once.
-    outer: Vec<Arc<str>>,
-    /// The callers that are followed, by hot method.
-    followed: Vec<Vec<Arc<str>>>,
-}
-
-/// What was measured, and the methods by the numbers that they had meanwhile.
-struct Seen {
-    nested: Nested,
-    methods: Vec<Arc<str>>,
+    /// Why it has ended before it began to go up.
+    end: Option<String>,
 }
 
 impl<'s> Run<'s> {
@@ -108,13 +64,16 @@ impl<'s> Run<'s> {
         (options, root): (Options, Option<String>),
         shared: Arc<Mutex<Option<Walk>>>,
     ) -> Run<'s> {
-        let (without, ascents, random) = Default::default();
+        let (without, ascents, random, end) = Default::default();
         let hooks = Hooks::of_walk(number);
-        Run { session, options, root, shared, hooks, without, ascents, random, has_margins: false }
+        Run { session, options, root, shared, hooks, without, ascents, random, has_margins: false, end }
     }
 
     pub(super) fn run(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), Refusal> {
         self.sample(goes_on)?;
+        if self.ascents.is_empty() && goes_on() {
+            self.end = Some("no thread has used processor time".to_owned());
+        }
         let mut level = 0;
         while goes_on() && self.ascents.iter().any(|of| of.end().is_none()) {
             level += 1;
@@ -139,7 +98,8 @@ impl<'s> Run<'s> {
         self.hooks.remove_all(self.session, "the walk has ended");
         let end = |ascent: &Ascent| format!("{}: {}", ascent.hot.method, ascent.end().or(failure).unwrap_or(STOPPED));
         let ends: Vec<String> = self.ascents.iter().map(end).collect();
-        let end = if ends.is_empty() { STOPPED.to_owned() } else { ends.join("; ") };
+        let none = || self.end.clone().or(failure.map(str::to_owned)).unwrap_or_else(|| STOPPED.to_owned());
+        let end = if ends.is_empty() { none() } else { ends.join("; ") };
         self.set_state("ended");
         let found = self.shared.lock().as_mut().map(|walk| {
             walk.end = Some(end);
@@ -187,9 +147,6 @@ impl<'s> Run<'s> {
                 walk.notices
                     .push(format!("{} samples were left out: there are too many different stacks", stacks.left_out()));
             }
-            if self.ascents.is_empty() {
-                walk.notices.push("no thread has used processor time".to_owned());
-            }
         }
         Ok(())
     }
@@ -203,87 +160,20 @@ impl<'s> Run<'s> {
 
     fn two_levels(&self, level: usize) -> TwoLevels {
         let followed: Vec<Vec<Arc<str>>> = self.ascents.iter().map(|of| of.followed(&self.options.policy)).collect();
-        let mut outer: Vec<Arc<str>> = Vec::new();
+        let mut callers: Vec<Arc<str>> = Vec::new();
         // Round robin, so that no hot method takes the whole budget.
         for at in 0..followed.iter().map(Vec::len).max().unwrap_or(0) {
             for caller in followed.iter().filter_map(|of| of.get(at)) {
-                if !outer.contains(caller) {
-                    outer.push(Arc::clone(caller));
+                if !callers.contains(caller) {
+                    callers.push(Arc::clone(caller));
                 }
             }
         }
-        TwoLevels { level, inner: self.present(), outer, followed }
-    }
-
-    /// Measures the methods of two levels at a time. `None` if there is nothing to measure.
-    fn measure(&mut self, levels: &TwoLevels, goes_on: &dyn Fn() -> bool) -> Result<Option<Seen>, Refusal> {
-        if levels.outer.is_empty() {
-            return Ok(None);
-        }
-        // Nothing calls them: what is above has no calls either.
-        let ends = |of: &Arc<str>| self.without.get(of).is_none_or(|reason| reason != NEVER_ENDS && reason != ABOVE);
-        if !levels.inner.iter().any(ends) {
-            self.without.extend(levels.outer.iter().map(|of| (Arc::clone(of), ABOVE.to_owned())));
-            return Ok(None);
-        }
-        self.set_state(&format!("inserting level {}", levels.level));
-        let mut methods: Vec<Arc<str>> = Vec::new();
-        for method in levels.inner.iter().chain(&levels.outer).filter(|of| !self.hooks.has(of)) {
-            if !methods.contains(method) {
-                methods.push(Arc::clone(method));
-            }
-        }
-        self.insert(&methods)?;
-        let has_hook = |of: &&Arc<str>| self.hooks.has(of);
-        let (inner, outer): (FxHashSet<Arc<str>>, FxHashSet<Arc<str>>) = (
-            levels.inner.iter().filter(has_hook).cloned().collect(),
-            levels.outer.iter().filter(has_hook).cloned().collect(),
-        );
-        if inner.is_empty() || outer.is_empty() {
-            return Ok(None);
-        }
-        self.publish();
-        wait(SETTLE, goes_on);
-        self.set_state(&format!("measuring level {}", levels.level));
-        let all: FxHashSet<Arc<str>> = inner.union(&outer).cloned().collect();
-        let only_inner: FxHashSet<Arc<str>> = inner.difference(&outer).cloned().collect();
-        let manner = self.manner((&inner, &outer), goes_on);
-        // Callers first: a call within one that was not recorded has no caller.
-        if !manner.has_all_callers {
-            self.look_at((&inner, &outer), self.now());
-            self.record_in_windows(&all, manner.open, goes_on);
-        } else {
-            self.hooks.set_level(self.session, &outer, Level::Time);
-            wait(DRAINED, goes_on);
-            self.look_at((&inner, &outer), self.now());
-            self.record_in_windows(&only_inner, manner.open, goes_on);
-        }
-        wait(DRAINED, goes_on);
-        wait(GRACE, &|| goes_on() && covered(&self.session.walks.calls.seen()) < COVERED);
-        self.hooks.set_level(self.session, &all, Level::Off);
-        let seen = self.session.walks.calls.seen();
-        let methods = numbered(&all);
-        // In windows, a caller of few calls may have none.
-        if manner.has_all_callers {
-            self.note_uncalled(&outer, &methods, &seen);
-        }
-        self.hooks.figures.calls += seen.calls.values().sum::<u64>();
-        self.hooks.figures.late += seen.late;
-        Ok(Some(Seen { nested: seen, methods }))
-    }
-
-    /// Notes callers of which no call has begun and ended: loops of threads, most likely. On the next level they have none to measure.
-    fn note_uncalled(&mut self, outer: &FxHashSet<Arc<str>>, numbered: &[Arc<str>], seen: &Nested) {
-        let is_called = |method: &Arc<str>| {
-            numbered.binary_search(method).is_ok_and(|number| seen.calls.get(&number).is_some_and(|calls| *calls > 0))
-        };
-        let uncalled: Vec<Arc<str>> = outer.iter().filter(|of| !is_called(of)).cloned().collect();
-        self.hooks.remove(self.session, &uncalled, "no call of it began and ended");
-        self.without.extend(uncalled.into_iter().map(|of| (of, NEVER_ENDS.to_owned())));
+        TwoLevels { level, callees: self.present(), callers, followed }
     }
 
     /// Inserts probes into these methods, as far as the budget reaches.
-    fn insert(&mut self, methods: &[Arc<str>]) -> Result<(), Refusal> {
+    pub(super) fn insert(&mut self, methods: &[Arc<str>]) -> Result<(), Refusal> {
         let mut found = Vec::new();
         for method in methods {
             if self.without.get(method).is_some_and(|reason| reason == NEVER_ENDS || reason == ABOVE) {
@@ -309,88 +199,6 @@ impl<'s> Run<'s> {
         let without = self.hooks.insert(self.session, &found).map_err(Refusal::from)?;
         self.without.extend(without);
         Ok(())
-    }
-
-    /// Looks in windows how often methods are called, and decides whether all calls are recorded, all of the callers, or those in windows only: no more than are
-    /// wanted, and than the budget allows.
-    fn manner(
-        &mut self,
-        (inner, outer): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>),
-        goes_on: &dyn Fn() -> bool,
-    ) -> Manner {
-        let all: FxHashSet<Arc<str>> = inner.union(outer).cloned().collect();
-        self.look_at((inner, outer), self.now());
-        let (begin, mut open) = (Instant::now(), Duration::ZERO);
-        while begin.elapsed() < RATES && goes_on() {
-            open += self.record_for(&all, RATES / WINDOWS / 5);
-            wait((RATES / WINDOWS).mul_f64(2.0 * self.random.part()), goes_on);
-        }
-        wait(DRAINED, goes_on);
-        let seen = self.session.walks.calls.seen();
-        let numbered = numbered(&all);
-        let expected = |methods: &mut dyn Iterator<Item = &Arc<str>>| -> f64 {
-            let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
-            calls as f64 / open.as_secs_f64().max(1e-3) * self.options.period.as_secs_f64()
-        };
-        let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(self.options.calls as f64);
-        let of_callers = expected(&mut outer.iter());
-        let has_all_callers = of_callers <= most;
-        let in_windows =
-            if has_all_callers { expected(&mut inner.difference(outer)) } else { expected(&mut all.iter()) };
-        let left = if has_all_callers { (most - of_callers).max(most / 2.0) } else { most };
-        // `None`: all the time.
-        let open = (in_windows > left).then(|| (self.options.period / WINDOWS).mul_f64(left / in_windows));
-        Manner { has_all_callers, open: open.map(|open| open.max(SHORTEST)) }
-    }
-
-    /// Has these methods record their calls for the period, all the time or in windows at random moments that are open for so long, or until there are enough.
-    fn record_in_windows(&mut self, methods: &FxHashSet<Arc<str>>, open: Option<Duration>, goes_on: &dyn Fn() -> bool) {
-        let (most, nested) = (self.options.calls, Arc::clone(&self.session.walks.calls));
-        let goes_on = || goes_on() && nested.inner_calls() < most;
-        let begin = Instant::now();
-        let Some(open) = open else {
-            self.hooks.set_level(self.session, methods, Level::Time);
-            wait(self.options.period, &goes_on);
-            self.hooks.set_level(self.session, methods, Level::Off);
-            return;
-        };
-        let closed = (self.options.period / WINDOWS).saturating_sub(open);
-        while begin.elapsed() < self.options.period && goes_on() {
-            self.record_for(methods, open);
-            wait(closed.mul_f64(2.0 * self.random.part()), &goes_on);
-        }
-    }
-
-    /// Has these methods record their calls for a moment; returns for how long.
-    fn record_for(&self, methods: &FxHashSet<Arc<str>>, open: Duration) -> Duration {
-        let begin = Instant::now();
-        self.hooks.set_level(self.session, methods, Level::Time);
-        std::thread::sleep(open);
-        self.hooks.set_level(self.session, methods, Level::Off);
-        begin.elapsed()
-    }
-
-    fn look_at(&self, (inner, outer): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>), since: u64) {
-        let all: FxHashSet<Arc<str>> = inner.union(outer).cloned().collect();
-        let numbered = numbered(&all);
-        let number = |method: &Arc<str>| numbered.binary_search(method).ok();
-        let mut nesting = Nesting {
-            methods: FxHashMap::default(),
-            inner: inner.iter().filter_map(number).collect(),
-            outer: outer.iter().filter_map(number).collect(),
-            since,
-        };
-        for (at, method) in numbered.iter().enumerate() {
-            nesting.methods.extend(self.hooks.numbers(self.session, method).into_iter().map(|number| (number, at)));
-        }
-        let ended = EndedCalls::new(probe_registry::of_process(), Arc::clone(&self.session.lengths));
-        self.session.walks.calls.look_at(nesting, LiveTree::new(ended));
-    }
-
-    /// The present moment by the clock of records.
-    fn now(&self) -> u64 {
-        let clock = self.session.running.lock().clock;
-        clock.map_or(0, |clock| u64::try_from(clock.now()).unwrap_or(0))
     }
 
     /// Notes what was found on a level.
@@ -419,14 +227,14 @@ impl<'s> Run<'s> {
         }
     }
 
-    fn set_state(&self, state: &str) {
+    pub(super) fn set_state(&self, state: &str) {
         if let Some(walk) = &mut *self.shared.lock() {
             state.clone_into(&mut walk.state);
         }
         self.publish();
     }
 
-    fn publish(&self) {
+    pub(super) fn publish(&self) {
         if let Some(walk) = &mut *self.shared.lock() {
             walk.hooks = self.hooks.shown();
         }
@@ -445,49 +253,4 @@ fn root_spot(root: &str, tally: &Tally, stacks: &SampledStacks) -> HotSpot {
         waiting: None,
         samples: 0,
     })
-}
-
-/// Methods by the numbers that they have while they are looked at.
-fn numbered(methods: &FxHashSet<Arc<str>>) -> Vec<Arc<str>> {
-    let mut numbered: Vec<Arc<str>> = methods.iter().cloned().collect();
-    numbered.sort();
-    numbered
-}
-
-impl Seen {
-    /// Returns what was seen of a method; `None` if it, or one of those of its callers that are followed, had no probe: then calls of that one would count for
-    /// whoever called it.
-    fn of(&self, callee: &Arc<str>, followed: &[Arc<str>]) -> Option<Measured> {
-        let number = self.methods.binary_search(callee).ok()?;
-        if !followed.iter().all(|caller| self.methods.binary_search(caller).is_ok()) {
-            return None;
-        }
-        let mut found = Measured::default();
-        for ((_, caller), sum) in self.nested.edges.iter().filter(|((of, _), _)| *of == number) {
-            // Within a call of another method that has a probe: it may have called by way of one that has none.
-            match caller.and_then(|caller| self.methods.get(caller)).filter(|caller| followed.contains(caller)) {
-                Some(caller) => _ = found.by_caller.insert(Arc::clone(caller), *sum),
-                None => found.without_caller.calls += sum.calls,
-            }
-        }
-        Some(found)
-    }
-}
-
-/// The part of calls that have a caller.
-fn covered(seen: &Nested) -> f64 {
-    let calls = |with_caller: bool| -> u64 {
-        let meant = seen.edges.iter().filter(|((_, caller), _)| caller.is_some() == with_caller);
-        meant.map(|(_, CallSum { calls, .. })| calls).sum()
-    };
-    let (with, without) = (calls(true), calls(false));
-    if with + without == 0 { 1.0 } else { with as f64 / (with + without) as f64 }
-}
-
-/// Waits so long, or as long as it goes on.
-fn wait(time: Duration, goes_on: &dyn Fn() -> bool) {
-    let begin = Instant::now();
-    while begin.elapsed() < time && goes_on() {
-        std::thread::sleep(TURN.min(time.saturating_sub(begin.elapsed())));
-    }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// For how long to look.
     #[arg(long, value_name = "N", default_value_t = USUAL_HOT_SECONDS, value_parser = clap::value_parser!(u64).range(1..=LONGEST_HOT_SECONDS))]
     seconds: u64,
-    /// Classes `package.Class` with `*` and `**`: whoever calls a method of theirs counts as the caller. May be repeated.
+    /// Classes `package.Class` with `*` and `**`: their methods are passed through, and their callers count. May be repeated.
     #[arg(long, value_name = "CLASSES")]
     through: Vec<String>,
     /// Only of class loaders of this name or class, with `*`. Default: all that have the class.

@@ -9,10 +9,11 @@ use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use control::{Hello, HotBy, HotSpot, HotSpots, JvmThreads, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
 use instrument_core::words::Words;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use trace::report::counted;
 
-use crate::running_agent::{ask, ask_text};
+use crate::running_agent::ask;
 
 /// Show which methods are hot: those that use most processor time, time or memory themselves, without the methods that they call. Changes no class.
 #[derive(Debug, clap::Args)]
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Says how long it takes, once an agent has answered, and prints what it finds: as JSON, or as this text.
-pub(super) fn print_answer<T: DeserializeOwned>(
+pub(super) fn print_answer<T: DeserializeOwned + Serialize>(
     pid: u32,
     request: &Request,
     (seconds, json): (u64, bool),
@@ -64,7 +65,9 @@ pub(super) fn print_answer<T: DeserializeOwned>(
 ) -> Result<()> {
     let _: Hello = ask(pid, &Request::Hello)?;
     eprintln!("looking for {seconds} s");
-    let text = if json { ask_text(pid, request)?.trim().to_owned() + "\n" } else { listed(&ask(pid, request)?) };
+    // Read in both cases: a refusal is an error.
+    let found: T = ask(pid, request)?;
+    let text = if json { serde_json::to_string(&found)? + "\n" } else { listed(&found) };
     stdout().write_all(text.as_bytes())?;
     Ok(())
 }

@@ -21,7 +21,7 @@ use levels::Shown;
 /// Between two looks at how far the walk has come.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Walk up from the hot methods: find who calls them, measure these calls for a while, and go up level by level. Probes stand in two levels at a time, and in none when it
+/// Walk up from the hot methods: find who calls them, measure these calls for a while, and go up level by level. Two levels have probes at a time, and none has when it
 /// is over, also after Ctrl-C.
 ///
 /// Exit codes: 0 with a result, 1 after an error, 2 if the command line is wrong, 130 after Ctrl-C.
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// Begin at this method, as `package.Class.method` or `'package.Class.method(int, String)'`, not at the hot ones.
     #[arg(long, conflicts_with = "top")]
     method: Option<String>,
-    /// From so many hot methods.
+    /// The number of hot methods to begin at.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=8))]
     top: u64,
     /// For how long samples are taken first.
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// For how long each level is measured: milliseconds.
     #[arg(long, value_name = "MS", default_value_t = WALK_PERIOD_MS, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     period: u64,
-    /// A level is measured no longer than until so many of its calls have been.
+    /// A level ends early when this number of its calls has been measured.
     #[arg(long, value_name = "N", default_value_t = WALK_CALLS, value_parser = clap::value_parser!(u64).range(1..))]
     calls: u64,
     /// Most levels.
@@ -50,13 +50,13 @@ pub(crate) struct Arguments {
     /// Callers with this share of the processor time of a method are followed.
     #[arg(long, value_name = "PERCENT", default_value_t = WALK_PERCENT, value_parser = clap::value_parser!(u32).range(0..=100))]
     share: u32,
-    /// At most so many callers of a method are followed. Default: all with the share.
+    /// The most callers of one method that are followed. Default: all with the share.
     #[arg(long, value_name = "N")]
     callers: Option<usize>,
     /// Most probes at a time.
     #[arg(long, value_name = "N", default_value_t = WALK_HOOKS as u64, value_parser = clap::value_parser!(u64).range(2..=64))]
     hooks: u64,
-    /// Classes `package.Class` with `*` and `**`: whoever calls a method of theirs counts as the caller. May be repeated.
+    /// Classes `package.Class` with `*` and `**` whose methods are passed through: their callers count. May be repeated.
     #[arg(long, value_name = "CLASSES")]
     through: Vec<String>,
     /// Classes at whose methods the walk ends. May be repeated.

@@ -43,7 +43,7 @@ pub fn walk_end(walk: &Walk, columns: usize) -> Vec<String> {
     let bias = walk.bias.iter().filter(|_| walk.samples > 0).map(|bias| format!("# {}: {bias}", walk.sampler));
     let mut texts: Vec<String> = walk.notices.iter().map(|notice| format!("# {notice}")).chain(bias).collect();
     match &walk.end {
-        Some(end) => texts.extend(end.split("; ").map(|end| format!("ended at {end}"))),
+        Some(end) => texts.extend(end.split("; ").map(|end| format!("ended: {end}"))),
         None if walk.state.is_empty() => {}
         None => texts.push(walk.state.clone()),
     }
@@ -162,7 +162,7 @@ mod tests {
             10.0 %         (none: the thread begins there)\n\
             \nlevel 2: callers of b.X.x()\n# r\n\
             # n\n# async: at any instruction\n\
-            ended at a.Hot.hot(): root: the threads begin there\nended at b: c\n\
+            ended: a.Hot.hot(): root: the threads begin there\nended: b: c\n\
             # probes: at most 3 at a time, none is left; 1,300 recorded calls, 1 call that began before; classes changed 4 times, longest stop 2.2 ms";
         assert_eq!(walk(&walk_of("a.Hot.hot()"), usize::MAX).join("\n"), expected);
     }

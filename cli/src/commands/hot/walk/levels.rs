@@ -73,7 +73,7 @@ mod tests {
         let first = "hot by processor time: 1,000 samples (async)\n  40.0 %         a.Hot.hot()\n\nlevel 1: callers of a.Hot.hot(), 1,200 calls measured\n";
         assert_eq!((shown.news(&begun), shown.news(&begun)), (first.to_owned(), String::new()));
         let rest = shown.rest(&walk());
-        let second = "\nlevel 2: callers of b.X.x(), 1,200 calls measured\nended at a.Hot.hot(): root: the threads begin there\n# probes: at most 0 at a time, none is left; ";
+        let second = "\nlevel 2: callers of b.X.x(), 1,200 calls measured\nended: a.Hot.hot(): root: the threads begin there\n# probes: at most 0 at a time, none is left; ";
         assert!(rest.starts_with(second), "{rest}");
     }
 

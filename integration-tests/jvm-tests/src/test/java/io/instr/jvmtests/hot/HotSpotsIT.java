@@ -193,8 +193,8 @@ class HotSpotsIT {
             // Until it is not refused because of the short ones that ask whether it has begun.
             CompletableFuture<String> first = CompletableFuture.supplyAsync(() -> ControlSocket.awaitAnswer(program, "{\"ask\":\"hot\",\"seconds\":60}", answer -> !answer.contains(BUSY)));
             ControlSocket.awaitAnswer(program, "{\"ask\":\"hot\",\"seconds\":1}", answer -> answer.contains(BUSY));
-            Finished refused = Tool.instr(List.of("hot", String.valueOf(program.pid()), "--seconds", "1"));
-            assertTrue(refused.exitCode() == 1 && refused.stderr().contains(BUSY), refused::toString);
+            Finished refused = Tool.instr(List.of("hot", String.valueOf(program.pid()), "--json", "--seconds", "1"));
+            assertTrue(refused.exitCode() == 1 && refused.stdout().isEmpty() && refused.stderr().contains(BUSY), refused::toString);
             Tool.instr(List.of("detach", String.valueOf(program.pid()))).assertExitCode(0);
             // Either the answer came, or the agent left before.
             String answer = first.handle((text, error) -> text == null ? "" : text).get();

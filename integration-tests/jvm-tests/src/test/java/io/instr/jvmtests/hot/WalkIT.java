@@ -172,6 +172,8 @@ class WalkIT {
         CallersGraph graph = new CallersGraph(1);
         try (Dialog program = start(graph.compiled(jdk, RunDirectories.create()))) {
             String pid = String.valueOf(program.pid());
+            Finished json = Tool.instr(List.of("walk", pid, "--show", "--json"));
+            assertTrue(json.exitCode() == 1 && json.stdout().isEmpty(), json::toString);
             Finished none = Tool.instr(List.of("walk", pid, "--show"));
             assertTrue(none.exitCode() == 1 && none.stderr().contains("there was no walk"), none::toString);
             Finished unknown = Tool.instr(List.of("walk", pid, "--method", CallersGraph.CLASS + ".hoot"));

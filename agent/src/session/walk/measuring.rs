@@ -1,0 +1,254 @@
+//! Two neighbouring levels of a walk are measured together: which calls of callees were made within which calls of callers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use control::Refusal;
+use instrument_core::level::Level;
+use records::{EndedCalls, probe_registry};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::run::{ABOVE, NEVER_ENDS, Run};
+use crate::recorder::{CallSum, LiveTree, Nested, Nesting};
+use crate::walks::Measured;
+
+/// The JIT compiles again what has been changed; until then calls take longer than usual.
+const SETTLE: Duration = Duration::from_secs(1);
+/// For so long it is looked how often methods are called, in windows.
+const RATES: Duration = Duration::from_millis(600);
+/// Records are read this long after they were written, at most.
+const DRAINED: Duration = Duration::from_millis(250);
+/// So long one waits for calls of callers to end, so that calls within them have a caller.
+const GRACE: Duration = Duration::from_secs(2);
+/// Windows a period, as far as it has some.
+const WINDOWS: u32 = 30;
+/// A window is open for so long at least.
+const SHORTEST: Duration = Duration::from_millis(1);
+const TURN: Duration = Duration::from_millis(50);
+/// Calls with a caller up to this part are enough.
+const COVERED: f64 = 0.95;
+/// What a recorded call takes, about.
+const PROBE_SECONDS: f64 = 75e-9;
+/// The part of one processor that recording all calls of the methods of a level may take; methods that are called more often are recorded in windows.
+const BUDGET: f64 = 0.02;
+
+/// The methods of two levels.
+pub(super) struct TwoLevels {
+    pub(super) level: usize,
+    /// Those whose callers are looked for.
+    pub(super) callees: Vec<Arc<str>>,
+    /// Their callers, of all hot methods together, each once.
+    pub(super) callers: Vec<Arc<str>>,
+    /// The callers that are followed, by hot method.
+    pub(super) followed: Vec<Vec<Arc<str>>>,
+}
+
+/// How two levels are recorded.
+struct Recorded {
+    /// All calls of callers are; those of their callees, in windows only, if at all.
+    has_all_callers: bool,
+    /// How long a window is open; `None`: no windows, but all the time.
+    open: Option<Duration>,
+}
+
+/// What was measured, and the methods by the numbers that they had meanwhile.
+pub(super) struct Seen {
+    nested: Nested,
+    methods: Vec<Arc<str>>,
+}
+
+impl Run<'_> {
+    /// Measures the methods of two levels at a time. `None` if there is nothing to measure.
+    pub(super) fn measure(&mut self, levels: &TwoLevels, goes_on: &dyn Fn() -> bool) -> Result<Option<Seen>, Refusal> {
+        if levels.callers.is_empty() {
+            return Ok(None);
+        }
+        // Nothing calls them: what is above has no calls either.
+        let ends = |of: &Arc<str>| self.without.get(of).is_none_or(|reason| reason != NEVER_ENDS && reason != ABOVE);
+        if !levels.callees.iter().any(ends) {
+            self.without.extend(levels.callers.iter().map(|of| (Arc::clone(of), ABOVE.to_owned())));
+            return Ok(None);
+        }
+        self.set_state(&format!("inserting level {}", levels.level));
+        let mut methods: Vec<Arc<str>> = Vec::new();
+        for method in levels.callees.iter().chain(&levels.callers).filter(|of| !self.hooks.has(of)) {
+            if !methods.contains(method) {
+                methods.push(Arc::clone(method));
+            }
+        }
+        self.insert(&methods)?;
+        let has_hook = |of: &&Arc<str>| self.hooks.has(of);
+        let (callees, callers): (FxHashSet<Arc<str>>, FxHashSet<Arc<str>>) = (
+            levels.callees.iter().filter(has_hook).cloned().collect(),
+            levels.callers.iter().filter(has_hook).cloned().collect(),
+        );
+        if callees.is_empty() || callers.is_empty() {
+            return Ok(None);
+        }
+        self.publish();
+        wait(SETTLE, goes_on);
+        self.set_state(&format!("measuring level {}", levels.level));
+        let all: FxHashSet<Arc<str>> = callees.union(&callers).cloned().collect();
+        let only_callees: FxHashSet<Arc<str>> = callees.difference(&callers).cloned().collect();
+        let recorded = self.how_to_record((&callees, &callers), goes_on);
+        // Callers first: a call within one that was not recorded has no caller.
+        if !recorded.has_all_callers {
+            self.look_at((&callees, &callers), self.now());
+            self.record_in_windows(&all, recorded.open, goes_on);
+        } else {
+            self.hooks.set_level(self.session, &callers, Level::Time);
+            wait(DRAINED, goes_on);
+            self.look_at((&callees, &callers), self.now());
+            self.record_in_windows(&only_callees, recorded.open, goes_on);
+        }
+        wait(DRAINED, goes_on);
+        wait(GRACE, &|| goes_on() && covered(&self.session.walks.calls.seen()) < COVERED);
+        self.hooks.set_level(self.session, &all, Level::Off);
+        let seen = self.session.walks.calls.seen();
+        let methods = numbered(&all);
+        // In windows, a caller of few calls may have none.
+        if recorded.has_all_callers {
+            self.note_uncalled(&callers, &methods, &seen);
+        }
+        self.hooks.figures.calls += seen.calls.values().sum::<u64>();
+        self.hooks.figures.late += seen.late;
+        Ok(Some(Seen { nested: seen, methods }))
+    }
+
+    /// Notes callers of which no call has begun and ended: loops of threads, most likely. On the next level they have none to measure.
+    fn note_uncalled(&mut self, callers: &FxHashSet<Arc<str>>, numbered: &[Arc<str>], seen: &Nested) {
+        let is_called = |method: &Arc<str>| {
+            numbered.binary_search(method).is_ok_and(|number| seen.calls.get(&number).is_some_and(|calls| *calls > 0))
+        };
+        let uncalled: Vec<Arc<str>> = callers.iter().filter(|of| !is_called(of)).cloned().collect();
+        self.hooks.remove(self.session, &uncalled, "no call of it began and ended");
+        self.without.extend(uncalled.into_iter().map(|of| (of, NEVER_ENDS.to_owned())));
+    }
+
+    /// Looks in windows how often methods are called, and decides whether all calls are recorded, all of the callers, or those in windows only: no more than are
+    /// wanted, and than the budget allows.
+    fn how_to_record(
+        &mut self,
+        (callees, callers): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>),
+        goes_on: &dyn Fn() -> bool,
+    ) -> Recorded {
+        let all: FxHashSet<Arc<str>> = callees.union(callers).cloned().collect();
+        self.look_at((callees, callers), self.now());
+        let (begin, mut open) = (Instant::now(), Duration::ZERO);
+        while begin.elapsed() < RATES && goes_on() {
+            open += self.record_for(&all, RATES / WINDOWS / 5);
+            wait((RATES / WINDOWS).mul_f64(2.0 * self.random.part()), goes_on);
+        }
+        wait(DRAINED, goes_on);
+        let seen = self.session.walks.calls.seen();
+        let numbered = numbered(&all);
+        let expected = |methods: &mut dyn Iterator<Item = &Arc<str>>| -> f64 {
+            let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
+            calls as f64 / open.as_secs_f64().max(1e-3) * self.options.period.as_secs_f64()
+        };
+        let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(self.options.calls as f64);
+        let of_callers = expected(&mut callers.iter());
+        let has_all_callers = of_callers <= most;
+        let in_windows =
+            if has_all_callers { expected(&mut callees.difference(callers)) } else { expected(&mut all.iter()) };
+        let left = if has_all_callers { (most - of_callers).max(most / 2.0) } else { most };
+        // `None`: all the time.
+        let open = (in_windows > left).then(|| (self.options.period / WINDOWS).mul_f64(left / in_windows));
+        Recorded { has_all_callers, open: open.map(|open| open.max(SHORTEST)) }
+    }
+
+    /// Has these methods record their calls for the period, all the time or in windows at random moments that are open for so long, or until there are enough.
+    fn record_in_windows(&mut self, methods: &FxHashSet<Arc<str>>, open: Option<Duration>, goes_on: &dyn Fn() -> bool) {
+        let (most, nested) = (self.options.calls, Arc::clone(&self.session.walks.calls));
+        let goes_on = || goes_on() && nested.calls_of_callees() < most;
+        let begin = Instant::now();
+        let Some(open) = open else {
+            self.hooks.set_level(self.session, methods, Level::Time);
+            wait(self.options.period, &goes_on);
+            self.hooks.set_level(self.session, methods, Level::Off);
+            return;
+        };
+        let closed = (self.options.period / WINDOWS).saturating_sub(open);
+        while begin.elapsed() < self.options.period && goes_on() {
+            self.record_for(methods, open);
+            wait(closed.mul_f64(2.0 * self.random.part()), &goes_on);
+        }
+    }
+
+    /// Has these methods record their calls for a moment; returns for how long.
+    fn record_for(&self, methods: &FxHashSet<Arc<str>>, open: Duration) -> Duration {
+        let begin = Instant::now();
+        self.hooks.set_level(self.session, methods, Level::Time);
+        std::thread::sleep(open);
+        self.hooks.set_level(self.session, methods, Level::Off);
+        begin.elapsed()
+    }
+
+    fn look_at(&self, (callees, callers): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>), since: u64) {
+        let all: FxHashSet<Arc<str>> = callees.union(callers).cloned().collect();
+        let numbered = numbered(&all);
+        let number = |method: &Arc<str>| numbered.binary_search(method).ok();
+        let mut nesting = Nesting {
+            methods: FxHashMap::default(),
+            callees: callees.iter().filter_map(number).collect(),
+            callers: callers.iter().filter_map(number).collect(),
+            since,
+        };
+        for (at, method) in numbered.iter().enumerate() {
+            nesting.methods.extend(self.hooks.numbers(self.session, method).into_iter().map(|number| (number, at)));
+        }
+        let ended = EndedCalls::new(probe_registry::of_process(), Arc::clone(&self.session.lengths));
+        self.session.walks.calls.look_at(nesting, LiveTree::new(ended));
+    }
+
+    /// The present moment by the clock of records.
+    fn now(&self) -> u64 {
+        let clock = self.session.running.lock().clock;
+        clock.map_or(0, |clock| u64::try_from(clock.now()).unwrap_or(0))
+    }
+}
+
+/// Methods by the numbers that they have while they are looked at.
+fn numbered(methods: &FxHashSet<Arc<str>>) -> Vec<Arc<str>> {
+    let mut numbered: Vec<Arc<str>> = methods.iter().cloned().collect();
+    numbered.sort();
+    numbered
+}
+
+impl Seen {
+    /// Returns what was seen of a method; `None` if it, or one of those of its callers that are followed, had no probe: then calls of that one would count for
+    /// whoever called it.
+    pub(super) fn of(&self, callee: &Arc<str>, followed: &[Arc<str>]) -> Option<Measured> {
+        let number = self.methods.binary_search(callee).ok()?;
+        if !followed.iter().all(|caller| self.methods.binary_search(caller).is_ok()) {
+            return None;
+        }
+        let mut found = Measured::default();
+        for ((_, caller), sum) in self.nested.edges.iter().filter(|((of, _), _)| *of == number) {
+            // Within a call of another method that has a probe: it may have called by way of one that has none.
+            match caller.and_then(|caller| self.methods.get(caller)).filter(|caller| followed.contains(caller)) {
+                Some(caller) => _ = found.by_caller.insert(Arc::clone(caller), *sum),
+                None => found.without_caller.calls += sum.calls,
+            }
+        }
+        Some(found)
+    }
+}
+
+/// The part of calls that have a caller.
+fn covered(seen: &Nested) -> f64 {
+    let calls = |with_caller: bool| -> u64 {
+        let meant = seen.edges.iter().filter(|((_, caller), _)| caller.is_some() == with_caller);
+        meant.map(|(_, CallSum { calls, .. })| calls).sum()
+    };
+    let (with, without) = (calls(true), calls(false));
+    if with + without == 0 { 1.0 } else { with as f64 / (with + without) as f64 }
+}
+
+/// Waits so long, or as long as it goes on.
+fn wait(time: Duration, goes_on: &dyn Fn() -> bool) {
+    let begin = Instant::now();
+    while begin.elapsed() < time && goes_on() {
+        std::thread::sleep(TURN.min(time.saturating_sub(begin.elapsed())));
+    }
+}
