@@ -59,7 +59,10 @@ impl QueuedSamples {
         let seen = |weight: u64, kind| Seen { weight: weight as f64, samples: 1, kind, waits: false };
         match item {
             QueuedItem::Method { number, facts, unnamed } => {
-                self.methods.insert(number, CountedMethod { unnamed, ..CountedMethod::of(&facts) });
+                let method = CountedMethod::of(&facts);
+                // What has no name may be a caller as well as a go-between: it is not passed through.
+                let is_go_between = method.is_go_between && unnamed.is_none();
+                self.methods.insert(number, CountedMethod { unnamed, is_go_between, ..method });
             }
             QueuedItem::Note { text, .. } => self.notes.push(text),
             QueuedItem::Stack { ticks, code, stack, .. } => {

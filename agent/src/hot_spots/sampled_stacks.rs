@@ -87,13 +87,14 @@ impl SampledStacks {
 
     /// What all samples represent.
     pub(crate) fn weight(&self) -> f64 {
-        self.stacks.values().map(|weighed| weighed.weight).sum()
+        // Not `sum`, which begins at -0.
+        self.stacks.values().fold(0.0, |sum, weighed| sum + weighed.weight)
     }
 
     /// What the samples of a method represent, with all that it calls.
     pub(crate) fn weight_of(&self, text: &str) -> f64 {
         let has = |numbers: &[u32]| numbers.iter().any(|number| self.text(*number).is_some_and(|of| &**of == text));
-        self.stacks.iter().filter(|((numbers, _), _)| has(numbers)).map(|(_, weighed)| weighed.weight).sum()
+        self.stacks.iter().filter(|((numbers, _), _)| has(numbers)).fold(0.0, |sum, (_, weighed)| sum + weighed.weight)
     }
 
     /// Returns who calls the method, who calls these callers on behalf of the method, and so on; the largest first on each level. A method that calls itself,

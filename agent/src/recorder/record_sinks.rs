@@ -162,6 +162,7 @@ impl RecordSink for RecordSinks {
 
     fn calls(&mut self, calls: &[[u64; 2]]) {
         self.nested.calls(calls);
+        let calls = &*self.nested.for_others(calls);
         if !self.threads.keeps(calls.len()) {
             self.trace.left_out(calls);
             return;
@@ -178,6 +179,9 @@ impl RecordSink for RecordSinks {
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
         self.nested.call(probe, start, duration);
+        if self.nested.is_own(probe, start) {
+            return;
+        }
         if !self.threads.keeps(1) {
             self.trace.left_out_call(probe);
             return;
@@ -196,6 +200,9 @@ impl RecordSink for RecordSinks {
             return detail.as_call(self);
         };
         self.nested.call(detail.probe, detail.start, detail.duration);
+        if self.nested.is_own(detail.probe, detail.start) {
+            return;
+        }
         if !self.threads.keeps(1) {
             self.trace.left_out_call(detail.probe);
             return;

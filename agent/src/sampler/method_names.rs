@@ -37,7 +37,7 @@ impl MethodNames {
     ) -> QueuedFrame {
         let Some(id) = method else {
             return QueuedFrame {
-                method: stand_in(&mut self.without_id, &mut self.next, queue, "no id"),
+                method: stand_in(&mut self.without_id, &mut self.next, queue, WITHOUT_ID),
                 line: 0,
                 offset,
             };
@@ -81,6 +81,9 @@ fn stand_in(place: &mut Option<Known>, next: &mut u32, queue: &SampleQueue, why:
     }
     known.number
 }
+
+/// As for frames that execute code from before their class was changed.
+const WITHOUT_ID: &str = "no name: its class was changed or unloaded meanwhile";
 
 /// A method that cannot be named, and why.
 fn stand_in_facts(why: &str) -> MethodFacts {

@@ -330,7 +330,7 @@ impl Session {
     }
 
     /// Returns the calls that have been recorded for methods of a claim, by their numbers: also for probes that these had and have lost.
-    fn calls_up_to_now(&self, probes: &RequestedProbes) -> FxHashMap<u32, u64> {
+    pub(super) fn calls_up_to_now(&self, probes: &RequestedProbes) -> FxHashMap<u32, u64> {
         let Some(rates) = &self.rates else { return FxHashMap::default() };
         let known = self.instrumentation.probes.described();
         let meant = known.iter().filter(|probe| probes.takes(&probe.method));

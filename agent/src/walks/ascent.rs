@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use control::HotSpot;
 use instrument_core::rules::patterns::NameGlob;
+use trace::report::counted;
 
 use crate::hot_spots::{BEGINS, SampledCaller};
 
@@ -48,11 +49,6 @@ impl Ascent {
     /// Why there is nothing above any more.
     pub(crate) fn end(&self) -> Option<&str> {
         self.end.as_deref()
-    }
-
-    /// Ends here, for this reason.
-    pub(crate) fn end_here(&mut self, reason: &str) {
-        self.end.get_or_insert_with(|| reason.to_owned());
     }
 
     /// The callers of a method of the present level, the largest share first.
@@ -108,7 +104,7 @@ impl Ascent {
         if none || inside.is_empty() {
             self.end = Some(reason());
         } else if self.level + 1 >= policy.levels {
-            self.end = Some(format!("limit of {} levels", policy.levels));
+            self.end = Some(format!("limit of {}", counted(policy.levels as u64, "level")));
         }
         self.present = inside;
         self.level += 1;
@@ -186,7 +182,7 @@ mod tests {
         assert_eq!(climb(&Policy { share: 0.5, ..policy() }).0[0], ["b.X.x()"]);
         assert_eq!(climb(&Policy { share: 0.0, ..policy() }).0[0].len(), 3);
         let (levels, end) = climb(&Policy { levels: 1, ..policy() });
-        assert_eq!((levels.len(), end.as_str()), (1, "limit of 1 levels"));
+        assert_eq!((levels.len(), end.as_str()), (1, "limit of 1 level"));
         let boundary = vec![NameGlob::class("c.**").unwrap()];
         let (levels, end) = climb(&Policy { boundary, ..policy() });
         assert_eq!((levels.len(), end.as_str()), (2, "boundary: c.M.m()"));

@@ -3,6 +3,7 @@
 use control::{WalkCaller, WalkLevel, WithoutMethod};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use trace::report::counted;
 
 use super::ascent::Ascent;
 use crate::hot_spots::{SampledCaller, margin};
@@ -76,13 +77,14 @@ pub(crate) fn level_of(
         Err(reason) => Some(reason.clone()),
         Ok(_) if sums.calls + uncovered == 0 => Some("no call of it began and ended while it was measured".to_owned()),
         Ok(_) if sums.calls == 0 => Some(format!(
-            "none of {uncovered} measured calls was within a call of its callers that began and ended meanwhile"
+            "none of {} was within a call of a caller that is followed and began and ended meanwhile",
+            counted(uncovered, "measured call")
         )),
         Ok(_) if covered < 1.0 - UNCOVERED => Some(format!(
-            "{:.0} % of the measured calls were within no call of these callers that began and ended meanwhile",
+            "no shares of calls: {:.0} % of the measured calls were within no call of a caller that is followed, or within one that had begun before or did not end",
             (1.0 - covered) * 100.0
         )),
-        Ok(_) if sums.calls < FEW_CALLS => Some(format!("{} calls say little", sums.calls)),
+        Ok(_) if sums.calls < FEW_CALLS => Some(format!("{} say little", counted(sums.calls, "call"))),
         Ok(_) => None,
     };
     WalkLevel {
@@ -173,7 +175,7 @@ mod tests {
         let reason = |calls: &[(&str, u64, u64)], without| level(Ok(&measured(calls, without))).reason.unwrap();
         assert!(reason(&[], 0).starts_with("no call of it"));
         assert!(reason(&[], 7).starts_with("none of 7 measured calls"));
-        assert!(reason(&[("b.X.x()", 800, 1)], 200).starts_with("20 % of the measured calls"));
+        assert!(reason(&[("b.X.x()", 800, 1)], 200).starts_with("no shares of calls: 20 %"));
         assert_eq!(reason(&[("b.X.x()", 8, 1)], 0), "8 calls say little");
     }
 

@@ -32,8 +32,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let (jvm, has_socket) = load(arguments.pid, &arguments.config, arguments.agent.as_deref())?;
-    report(&jvm, has_socket)
+    let (jvm, checked) = load(arguments.pid, (&arguments.config, false), arguments.agent.as_deref())?;
+    report(&jvm, checked.config.control.socket)
 }
 
 /// Loads the agent with a configuration that records nothing by itself.
@@ -42,12 +42,12 @@ pub(crate) fn load_without_rules(pid: u32) -> Result<()> {
     std::fs::write(config.path(), "[trace]\nwrite = false\n")?;
     // The JVM may run as another user.
     std::fs::set_permissions(config.path(), Permissions::from_mode(0o644))?;
-    load(pid, config.path(), None)?;
+    load(pid, (config.path(), true), None)?;
     Ok(())
 }
 
-/// Returns the JVM, and whether the agent has a socket there.
-fn load(pid: u32, config: &Path, agent: Option<&Path>) -> Result<(Jvm, bool)> {
+/// Returns the JVM, and the configuration, whose warnings are shown before.
+fn load(pid: u32, (config, is_without_rules): (&Path, bool), agent: Option<&Path>) -> Result<(Jvm, Configuration)> {
     let jvm = Jvm::find(pid)?;
     jvm.process.check_running()?;
     if let Ok(Status { agent_version, .. }) = brief_status(&jvm.process, PATIENCE) {
@@ -59,14 +59,17 @@ fn load(pid: u32, config: &Path, agent: Option<&Path>) -> Result<(Jvm, bool)> {
     }
     let config = visible(&jvm.process, config, "configuration")?;
     let checked = Configuration::read(&jvm.process.seen_from_here(&config))?;
-    checked.show_warnings();
+    // That there are no rules is meant.
+    if !is_without_rules {
+        checked.show_warnings();
+    }
     let library = match agent {
         Some(library) => library.to_owned(),
         None => beside_program()?,
     };
     let library = visible(&jvm.process, &library, "agent")?;
     AttachSocket::open(&jvm)?.load(text(&library)?, text(&config)?)?;
-    Ok((jvm, checked.config.control.socket))
+    Ok((jvm, checked))
 }
 
 /// The library is distributed beside the program.

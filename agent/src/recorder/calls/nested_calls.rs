@@ -1,5 +1,6 @@
 //! Calls of some methods within calls of others, while a walk looks: within which callers how many calls of their callees were made, and how long these took.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
@@ -52,7 +53,20 @@ pub(crate) struct Nested {
 pub(crate) struct NestedCalls {
     is_wanted: AtomicBool,
     state: Mutex<Option<State>>,
+    /// Whether walks have or had probes of their own.
+    has_own: AtomicBool,
+    own: Mutex<FxHashMap<u32, OwnTime>>,
 }
+
+/// When the records of a number were those of a walk: from a moment on, and up to one if the probe is gone.
+#[derive(Debug, Clone, Copy)]
+struct OwnTime {
+    from: u64,
+    to: Option<u64>,
+}
+
+/// Numbers whose probes are gone are kept for calls that have not ended; when there are more, they are forgotten.
+const MOST_GONE: usize = 10_000;
 
 #[derive(Debug)]
 struct State {
@@ -65,6 +79,44 @@ struct State {
 }
 
 impl NestedCalls {
+    /// From this moment on the calls of these numbers are only for a walk: nobody else asked for them.
+    pub(crate) fn own(&self, numbers: &[u32], from: u64) {
+        let own = &mut *self.own.lock();
+        if own.len() > MOST_GONE {
+            own.retain(|_, time| time.to.is_none());
+        }
+        own.extend(numbers.iter().map(|number| (*number, OwnTime { from, to: None })));
+        self.has_own.store(true, Ordering::Release);
+    }
+
+    /// Calls of these numbers that begin after this moment are not the walk's.
+    pub(crate) fn disown(&self, numbers: &[u32], to: u64) {
+        let own = &mut *self.own.lock();
+        for number in numbers {
+            if let Some(time) = own.get_mut(number) {
+                time.to = Some(to);
+            }
+        }
+    }
+
+    /// Whether a call of this number, which began at this moment, was recorded for a walk alone.
+    pub(crate) fn is_own(&self, number: u32, start: u64) -> bool {
+        self.has_own.load(Ordering::Acquire) && is_own(&self.own.lock(), number, start)
+    }
+
+    /// Returns those calls that were not recorded for a walk alone.
+    pub(crate) fn for_others<'c>(&self, calls: &'c [[u64; 2]]) -> Cow<'c, [[u64; 2]]> {
+        if !self.has_own.load(Ordering::Acquire) {
+            return Cow::Borrowed(calls);
+        }
+        let own = self.own.lock();
+        let is_own = |[start, word]: &[u64; 2]| is_own(&own, number_of(*word), *start);
+        if !calls.iter().any(is_own) {
+            return Cow::Borrowed(calls);
+        }
+        Cow::Owned(calls.iter().filter(|call| !is_own(call)).copied().collect())
+    }
+
     /// Looks at these methods from now on, and at no others.
     pub(crate) fn look_at(&self, nesting: Nesting, tree: LiveTree) {
         *self.state.lock() = Some(State { nesting, tree, late: 0, calls: FxHashMap::default(), has_thread: false });
@@ -98,7 +150,7 @@ impl NestedCalls {
     /// Calls that have ended, as rings have them: start, duration << 24 | number.
     pub(crate) fn calls(&self, calls: &[[u64; 2]]) {
         self.with(|state| {
-            calls.iter().for_each(|[start, word]| state.call((word & 0x00ff_ffff) as u32, *start, word >> 24));
+            calls.iter().for_each(|[start, word]| state.call(number_of(*word), *start, word >> 24));
         });
     }
 
@@ -131,6 +183,15 @@ impl NestedCalls {
             act(state);
         }
     }
+}
+
+/// The number of the probe in the second word of a record.
+fn number_of(word: u64) -> u32 {
+    (word & 0x00ff_ffff) as u32
+}
+
+fn is_own(own: &FxHashMap<u32, OwnTime>, number: u32, start: u64) -> bool {
+    own.get(&number).is_some_and(|time| start >= time.from && time.to.is_none_or(|to| start <= to))
 }
 
 impl State {
@@ -212,6 +273,24 @@ mod tests {
         assert_eq!((seen.late, seen.edges.len()), (1, 1));
         assert_eq!(seen.edges[&(0, Some(1))], CallSum { calls: 1, nanos: 10 });
         assert_eq!(seen.calls, FxHashMap::from_iter([(0, 2), (1, 1)]));
+    }
+
+    #[test]
+    fn calls_of_a_walk_are_not_for_others() {
+        let nested = NestedCalls::default();
+        let calls = [
+            [50, 10 << 24 | u64::from(HOT)],
+            [150, 10 << 24 | u64::from(HOT)],
+            [150, u64::from(A)],
+            [250, u64::from(HOT)],
+        ];
+        assert!(matches!(nested.for_others(&calls), Cow::Borrowed(all) if all.len() == 4));
+        nested.own(&[HOT], 100);
+        assert_eq!(nested.for_others(&calls).iter().map(|[start, _]| *start).collect::<Vec<_>>(), [50, 150]);
+        nested.disown(&[HOT], 200);
+        let starts: Vec<u64> = nested.for_others(&calls).iter().map(|[start, _]| *start).collect();
+        assert_eq!(starts, [50, 150, 250], "the method may have got a probe of somebody else since");
+        assert!(nested.is_own(HOT, 150) && !nested.is_own(HOT, 250) && !nested.is_own(A, 150));
     }
 
     #[test]

@@ -146,6 +146,8 @@ impl Hooks {
             );
             self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes });
         }
+        let numbers: Vec<u32> = methods.iter().flat_map(|(text, _)| self.numbers(session, text)).collect();
+        session.walks.calls.own(&numbers, session.record_time());
         if let Some(outcome) = outcome {
             self.figures.longest_stop = self.figures.longest_stop.max(outcome.longest_stop);
         }
@@ -180,7 +182,10 @@ impl Hooks {
         if removed.is_empty() {
             return;
         }
+        let numbers_of = |hook: &Hook| session.instrumentation.live.numbers_of_claim(hook.claim);
+        let numbers: Vec<u32> = removed.iter().flat_map(|(_, hook)| numbers_of(hook)).collect();
         removed.iter().for_each(|(_, hook)| session.switch_off(hook.claim));
+        session.walks.calls.disown(&numbers, session.record_time());
         let _one_at_a_time = session.reloading.lock();
         let claims = &session.instrumentation.claims;
         // Not those that somebody else has ended, with all that belongs to that.
@@ -235,5 +240,6 @@ fn why_left_alone(session: &Session, key: &MethodKey) -> Option<String> {
 fn claim(session: &Session, probes: RequestedProbes) -> Claim {
     let limits = ClaimLimits { seconds: Some(LONGEST.as_secs()), ..ClaimLimits::default() };
     let expiry = Expiry::exactly(limits, Instant::now(), None);
-    Claim { kept: Kept::ForWalk, ..Claim::new(session.instrumentation.claim_ids.next(), probes, expiry) }
+    let calls_before = session.calls_up_to_now(&probes);
+    Claim { calls_before, kept: Kept::ForWalk, ..Claim::new(session.instrumentation.claim_ids.next(), probes, expiry) }
 }

@@ -93,12 +93,12 @@ impl Run<'_> {
         let recorded = self.how_to_record((&callees, &callers), goes_on);
         // Callers first: a call within one that was not recorded has no caller.
         if !recorded.has_all_callers {
-            self.look_at((&callees, &callers), self.now());
+            self.look_at((&callees, &callers), self.session.record_time());
             self.record_in_windows(&all, recorded.open, goes_on);
         } else {
             self.hooks.set_level(self.session, &callers, Level::Time);
             wait(DRAINED, goes_on);
-            self.look_at((&callees, &callers), self.now());
+            self.look_at((&callees, &callers), self.session.record_time());
             self.record_in_windows(&only_callees, recorded.open, goes_on);
         }
         wait(DRAINED, goes_on);
@@ -133,7 +133,7 @@ impl Run<'_> {
         goes_on: &dyn Fn() -> bool,
     ) -> Recorded {
         let all: FxHashSet<Arc<str>> = callees.union(callers).cloned().collect();
-        self.look_at((callees, callers), self.now());
+        self.look_at((callees, callers), self.session.record_time());
         let (begin, mut open) = (Instant::now(), Duration::ZERO);
         while begin.elapsed() < RATES && goes_on() {
             open += self.record_for(&all, RATES / WINDOWS / 5);
@@ -199,12 +199,6 @@ impl Run<'_> {
         }
         let ended = EndedCalls::new(probe_registry::of_process(), Arc::clone(&self.session.lengths));
         self.session.walks.calls.look_at(nesting, LiveTree::new(ended));
-    }
-
-    /// The present moment by the clock of records.
-    fn now(&self) -> u64 {
-        let clock = self.session.running.lock().clock;
-        clock.map_or(0, |clock| u64::try_from(clock.now()).unwrap_or(0))
     }
 }
 

@@ -102,6 +102,12 @@ impl Session {
         self.walk_progress()
     }
 
+    /// The present moment by the clock of records.
+    fn record_time(&self) -> u64 {
+        let clock = self.running.lock().clock;
+        clock.map_or(0, |clock| u64::try_from(clock.now()).unwrap_or(0))
+    }
+
     /// Returns the text of the one method that is meant.
     fn method_to_walk_from(&self, method: &str) -> Result<String, Refusal> {
         let meant = self.meant_methods(method, None)?;
@@ -147,7 +153,7 @@ fn options(request: &WalkRequest) -> Result<Options, Refusal> {
         through: globs(&request.through)?,
         policy: Policy {
             share: percent as f64 / 100.0,
-            most: request.most_callers.unwrap_or(usize::MAX),
+            most: within("callers", number(request.most_callers, usize::MAX), (1, u64::MAX))? as usize,
             levels: levels as usize,
             boundary: globs(&request.boundary)?,
         },

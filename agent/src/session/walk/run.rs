@@ -22,10 +22,11 @@ use crate::walks::{Ascent, Policy, level_of};
 const HOT: f64 = 0.05;
 /// If none is, one of so many is taken.
 const TOP_OF_NONE: usize = 5;
+/// Its methods begin threads: what they call is the loop of a thread, or ends it.
+const THREAD: &[u8] = b"java/lang/Thread";
 pub(super) const NEVER_ENDS: &str =
     "no call of it began and ended while its callees were measured: the loop of a thread, or rarely called";
 pub(super) const ABOVE: &str = "it is above methods of which no call was measured";
-const STOPPED: &str = "it was ended: by its client, a detach, a pause, or the end of the recording";
 
 /// How a walk is to be done.
 #[derive(Debug, Clone)]
@@ -88,17 +89,27 @@ impl<'s> Run<'s> {
             self.hooks.remove_but(self.session, &next, "its level has been measured");
             self.publish();
         }
-        self.ascents.iter_mut().for_each(|ascent| ascent.end_here(STOPPED));
         Ok(())
+    }
+
+    /// Why a walk does not go on that has no end of its own.
+    fn why_stopped(&self) -> &'static str {
+        if self.session.instrumentation.is_leaving() {
+            "the recording ended, or the agent was detached"
+        } else {
+            self.session.why_paused().unwrap_or("its client has left")
+        }
     }
 
     /// Removes what is still there, and says how it ended: by an error, or as the walk itself did.
     pub(super) fn finish(&mut self, failure: Option<&str>) {
         self.session.walks.calls.end();
         self.hooks.remove_all(self.session, "the walk has ended");
-        let end = |ascent: &Ascent| format!("{}: {}", ascent.hot.method, ascent.end().or(failure).unwrap_or(STOPPED));
+        let end = |ascent: &Ascent| {
+            format!("{}: {}", ascent.hot.method, ascent.end().or(failure).unwrap_or(self.why_stopped()))
+        };
         let ends: Vec<String> = self.ascents.iter().map(end).collect();
-        let none = || self.end.clone().or(failure.map(str::to_owned)).unwrap_or_else(|| STOPPED.to_owned());
+        let none = || self.end.clone().or(failure.map(str::to_owned)).unwrap_or_else(|| self.why_stopped().to_owned());
         let end = if ends.is_empty() { none() } else { ends.join("; ") };
         self.set_state("ended");
         let found = self.shared.lock().as_mut().map(|walk| {
@@ -121,7 +132,7 @@ impl<'s> Run<'s> {
         let stacks = tally.stacks().unwrap_or(&none);
         let listed = Listed { share: HOT, top: TOP_OF_NONE, margins: self.has_margins, waiting: false };
         let hot = match &self.root {
-            Some(root) => vec![root_spot(root, tally, stacks)],
+            Some(root) => vec![root_spot(root, stacks)],
             // Not places in the JVM and its libraries, which have no callers.
             None => {
                 let hot = tally.hot(listed).into_iter().filter(|spot| stacks.weight_of(&spot.method) > 0.0);
@@ -140,7 +151,10 @@ impl<'s> Run<'s> {
             walk.bias = watched.bias.map(str::to_owned);
             walk.hot = self.ascents.iter().map(|of| of.hot.clone()).collect();
             walk.notices = watched.notes.clone();
-            if watched.is_biased {
+            if let Some(root) = &self.root {
+                walk.notices.push(format!("the share of {root} is that of all samples that were taken while it was executing, with what it calls"));
+            }
+            if watched.is_biased && walk.samples > 0 {
                 walk.notices.push("the samples are biased, so their shares have no margins".to_owned());
             }
             if stacks.left_out() > 0 {
@@ -183,6 +197,9 @@ impl<'s> Run<'s> {
             match meant.map(|all| all.into_iter().find(|of| of.text == **method)) {
                 Ok(Some(meant)) => match meant.obstacle {
                     Some(reason) => _ = self.without.insert(Arc::clone(method), reason),
+                    None if *meant.key.class == *THREAD => {
+                        self.without.insert(Arc::clone(method), ABOVE.to_owned());
+                    }
                     None if self.hooks.count() + found.len() < self.options.hooks => {
                         self.without.remove(method);
                         found.push((Arc::clone(method), meant.key));
@@ -222,7 +239,7 @@ impl<'s> Run<'s> {
             return format!("not measured: {reason}");
         }
         match followed.iter().find_map(|caller| Some((caller, self.without.get(caller)?))) {
-            Some((caller, reason)) => format!("not measured: its caller {caller} has no probe: {reason}"),
+            Some((caller, reason)) => format!("not measured, because its caller {caller} is not: {reason}"),
             None => "not measured: no caller is followed".to_owned(),
         }
     }
@@ -241,16 +258,15 @@ impl<'s> Run<'s> {
     }
 }
 
-/// A method that was asked for, with the part of all samples that it has itself, or, if it has none, with all that it calls.
-fn root_spot(root: &str, tally: &Tally, stacks: &SampledStacks) -> HotSpot {
-    let all = Listed { share: 0.0, top: 0, margins: false, waiting: false };
-    let found = tally.hot(all).into_iter().find(|spot| spot.method == root);
-    found.unwrap_or_else(|| HotSpot {
+/// A method that was asked for, with the part of all samples that were taken while it was executing.
+fn root_spot(root: &str, stacks: &SampledStacks) -> HotSpot {
+    let weight = stacks.weight_of(root);
+    HotSpot {
         method: root.to_owned(),
         kind: None,
-        share: stacks.weight_of(root) / stacks.weight().max(f64::MIN_POSITIVE),
+        share: weight / stacks.weight().max(f64::MIN_POSITIVE),
         margin: None,
         waiting: None,
-        samples: 0,
-    })
+        samples: weight.round() as u64,
+    }
 }

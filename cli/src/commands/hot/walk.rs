@@ -51,8 +51,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PERCENT", default_value_t = WALK_PERCENT, value_parser = clap::value_parser!(u32).range(0..=100))]
     share: u32,
     /// The most callers of one method that are followed. Default: all with the share.
-    #[arg(long, value_name = "N")]
-    callers: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    callers: Option<u64>,
     /// Most probes at a time.
     #[arg(long, value_name = "N", default_value_t = WALK_HOOKS as u64, value_parser = clap::value_parser!(u64).range(2..=64))]
     hooks: u64,
@@ -114,7 +114,12 @@ fn follow(arguments: &Arguments, interruption: &Interruption) -> Result<ExitCode
             Err(RecvTimeoutError::Timeout) => {}
         }
         if let Some(code) = interruption.code() {
-            eprintln!("the walk ends, and its probes are removed");
+            let shown = if arguments.attach {
+                String::new()
+            } else {
+                format!("; `instr walk {pid} --show` shows what it has found")
+            };
+            eprintln!("the walk ends, and its probes are removed{shown}");
             return Ok(ExitCode::from(code));
         }
         if is_silent {
@@ -150,7 +155,7 @@ fn request(arguments: &Arguments) -> Request {
         calls: Some(arguments.calls),
         levels: number(arguments.levels),
         percent: Some(arguments.share),
-        most_callers: arguments.callers,
+        most_callers: arguments.callers.and_then(number),
         hooks: number(arguments.hooks),
         through: arguments.through.clone(),
         boundary: arguments.boundary.clone(),

@@ -22,11 +22,14 @@ pub fn walk_hot_spots(walk: &Walk, columns: usize) -> Vec<String> {
 
 /// Returns the lines of a level, the first of which is empty.
 #[must_use]
-pub fn walk_level(level: &WalkLevel, columns: usize) -> Vec<String> {
+pub fn walk_level(walk: &Walk, level: &WalkLevel, columns: usize) -> Vec<String> {
     let WalkLevel { of, callers, without_caller, reason, .. } = level;
+    // Levels of several hot methods follow each other.
+    let names_hot = walk.hot.len() > 1 && level.hot != *of;
+    let hot = if names_hot { format!(", above {}", printable(&level.hot)) } else { String::new() };
     let calls = level.calls.map(|calls| format!(", {} measured", counted(calls, "call"))).unwrap_or_default();
     let mut lines = vec![String::new()];
-    lines.push(with_method(&format!("level {}: callers of ", level.level), of, &calls, columns));
+    lines.push(with_method(&format!("level {}: callers of ", level.level), of, &(hot + &calls), columns));
     lines.extend((!callers.is_empty()).then(|| cut_end(TITLES, columns)));
     lines.extend(callers.iter().map(|caller| caller_line(caller, columns)));
     let none = |WithoutCaller { reason, share }: &WithoutCaller| {
@@ -65,7 +68,7 @@ pub fn walk_end(walk: &Walk, columns: usize) -> Vec<String> {
 /// Returns all lines of a walk.
 pub(super) fn walk(walk: &Walk, columns: usize) -> Vec<String> {
     let mut lines = walk_hot_spots(walk, columns);
-    lines.extend(walk.levels.iter().flat_map(|level| walk_level(level, columns)));
+    lines.extend(walk.levels.iter().flat_map(|level| walk_level(walk, level, columns)));
     lines.extend(walk_end(walk, columns));
     lines
 }

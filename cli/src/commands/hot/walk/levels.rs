@@ -31,7 +31,7 @@ impl Shown {
             self.has_hot = true;
             lines = walk_hot_spots(walk, COLUMNS);
         }
-        lines.extend(walk.levels.iter().skip(self.levels).flat_map(|of| walk_level(of, COLUMNS)));
+        lines.extend(walk.levels.iter().skip(self.levels).flat_map(|of| walk_level(walk, of, COLUMNS)));
         self.levels = walk.levels.len();
         text(&lines)
     }

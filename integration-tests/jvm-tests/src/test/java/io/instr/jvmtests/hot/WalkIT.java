@@ -15,6 +15,7 @@ import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
+import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -122,7 +123,7 @@ class WalkIT {
             Finished second = Tool.instr(List.of("walk", pid));
             assertTrue(second.exitCode() == 1 && second.stderr().contains("another walk is under way"), second::toString);
             client.destroyForcibly();
-            await(() -> show(pid), shown -> shown.contains("it was ended"));
+            await(() -> show(pid), shown -> shown.contains("its client has left"));
             assertTrue(!Tool.instr(List.of("claims", pid)).stdout().contains("walk"));
             program.send("quit");
             program.finish().assertExitCode(0);
@@ -151,6 +152,8 @@ class WalkIT {
         assertEquals(0, gauge.path(gauge.size() - 1).path("now").asInt(-1), gauge::toString);
         String report = Tool.instr(List.of("report", file)).assertExitCode(0).stdout();
         assertTrue(report.contains("level 1: callers of " + METHOD.formatted("hot")), report);
+        // They are of some seconds, and would be compared with those of all the time.
+        assertEquals(List.of(), Trace.read(directory.resolve("trace.jfr")).calls(), "calls that were recorded for the walk alone");
     }
 
     private static List<String> edges(JsonNode walk) {
