@@ -8,9 +8,9 @@ use instrument_core::level::Level;
 use records::{EndedCalls, probe_registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::levels::{Seen, TwoLevels};
 use super::run::{ABOVE, NEVER_ENDS, Run};
 use crate::recorder::{CallSum, LiveTree, Nested, Nesting};
-use crate::walks::Measured;
 
 /// The JIT compiles again what has been changed; until then calls take longer than usual.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -32,29 +32,12 @@ const PROBE_SECONDS: f64 = 75e-9;
 /// The part of one processor that recording all calls of the methods of a level may take; methods that are called more often are recorded in windows.
 const BUDGET: f64 = 0.02;
 
-/// The methods of two levels.
-pub(super) struct TwoLevels {
-    pub(super) level: usize,
-    /// Those whose callers are looked for.
-    pub(super) callees: Vec<Arc<str>>,
-    /// Their callers, of all hot methods together, each once.
-    pub(super) callers: Vec<Arc<str>>,
-    /// The callers that are followed, by hot method.
-    pub(super) followed: Vec<Vec<Arc<str>>>,
-}
-
 /// How two levels are recorded.
 struct Recorded {
     /// All calls of callers are; those of their callees, in windows only, if at all.
     has_all_callers: bool,
     /// How long a window is open; `None`: no windows, but all the time.
     open: Option<Duration>,
-}
-
-/// What was measured, and the methods by the numbers that they had meanwhile.
-pub(super) struct Seen {
-    nested: Nested,
-    methods: Vec<Arc<str>>,
 }
 
 impl Run<'_> {
@@ -207,26 +190,6 @@ fn numbered(methods: &FxHashSet<Arc<str>>) -> Vec<Arc<str>> {
     let mut numbered: Vec<Arc<str>> = methods.iter().cloned().collect();
     numbered.sort();
     numbered
-}
-
-impl Seen {
-    /// Returns what was seen of a method; `None` if it, or one of those of its callers that are followed, had no probe: then calls of that one would count for
-    /// whoever called it.
-    pub(super) fn of(&self, callee: &Arc<str>, followed: &[Arc<str>]) -> Option<Measured> {
-        let number = self.methods.binary_search(callee).ok()?;
-        if !followed.iter().all(|caller| self.methods.binary_search(caller).is_ok()) {
-            return None;
-        }
-        let mut found = Measured::default();
-        for ((_, caller), sum) in self.nested.edges.iter().filter(|((of, _), _)| *of == number) {
-            // Within a call of another method that has a probe: it may have called by way of one that has none.
-            match caller.and_then(|caller| self.methods.get(caller)).filter(|caller| followed.contains(caller)) {
-                Some(caller) => _ = found.by_caller.insert(Arc::clone(caller), *sum),
-                None => found.without_caller.calls += sum.calls,
-            }
-        }
-        Some(found)
-    }
 }
 
 /// The part of calls that have a caller.

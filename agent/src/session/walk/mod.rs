@@ -1,6 +1,7 @@
-//! Walks by request: `run` is the thread, `measuring` what it does on each level, `hooks` its probes. What is followed and what is found is decided in `walks/`.
+//! Walks by request: `run` is the thread, `measuring` what it does on each level (`levels`), `hooks` its probes. What is followed and what is found is decided in `walks/`.
 
 mod hooks;
+mod levels;
 mod measuring;
 mod run;
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::hooks::Hooks;
-use super::measuring::{Seen, TwoLevels};
+use super::levels::{Seen, TwoLevels};
 use crate::hot_spots::{Listed, SampledStacks, Tally};
 use crate::random::Random;
 use crate::session::Session;
