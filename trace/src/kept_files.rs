@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::write_target::WriteTarget;
@@ -32,13 +33,21 @@ pub fn write_keeping_earlier(path: &Path, content: &[u8]) -> io::Result<Option<P
 }
 
 fn replace(path: &Path, content: &[u8]) -> io::Result<Option<PathBuf>> {
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(format!(".{}-{nanos}.part", std::process::id()));
-    let unfinished = Path::new(&unfinished);
+    let unfinished = &unfinished_name(path);
     let mut file = File::create_new(unfinished)?;
     let written = file.write_all(content).and_then(|()| publish(unfinished, path));
     written.inspect_err(|_| drop(fs::remove_file(unfinished)))
+}
+
+/// A name beside the path that nobody else uses: threads of this process get different numbers, because the clock may tell two of them the
+/// same moment; processes in different containers may have the same number, but not at the same moment.
+fn unfinished_name(path: &Path) -> PathBuf {
+    static WRITTEN: AtomicU32 = AtomicU32::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}-{nanos}-{number}.part", std::process::id()));
+    PathBuf::from(name)
 }
 
 /// Whether no file can be created or renamed at this place, although the file that is there may be writable.
@@ -175,6 +184,13 @@ mod tests {
         let mut figures = [0; 7];
         reader.read_exact(&mut figures).unwrap();
         assert_eq!(&figures, b"figures");
+    }
+
+    #[test]
+    fn unfinished_files_never_have_the_same_name() {
+        let names: std::collections::BTreeSet<_> =
+            (0..10_000).map(|_| unfinished_name(Path::new("stats.json"))).collect();
+        assert_eq!(names.len(), 10_000);
     }
 
     #[test]
