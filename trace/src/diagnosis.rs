@@ -133,6 +133,8 @@ pub struct DiagnosisNode {
     pub slow_nanos: Option<u64>,
     /// The part of the slow calls' additional time that it explains.
     pub share: Option<f64>,
+    /// Its calls for each call of the method that is diagnosed, when it was last measured. Recordings do not have it.
+    pub per_call: Option<f64>,
     /// The part of the stacks inside it that were running.
     pub running: Option<f64>,
     /// The part of the stacks inside it that waited.
@@ -145,6 +147,16 @@ pub struct DiagnosisNode {
     pub lines: Vec<u32>,
     /// The methods between its caller in the tree and itself that were not measured, from the outermost inwards.
     pub via: Vec<String>,
+}
+
+/// Which of the methods that are called at the same place are listed first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DiagnosisOrder {
+    /// Those that explain most.
+    #[default]
+    Share,
+    /// Those that are called most often, also where they explain nothing.
+    Calls,
 }
 
 /// What a diagnosis has cost.
@@ -171,9 +183,9 @@ impl Diagnosis {
         self.slower_than_nanos == Some(0)
     }
 
-    /// Returns the places of the children of each node, those that explain most first. A node without an earlier parent is a child of the
+    /// Returns the places of the children of each node in this order. A node without an earlier parent is a child of the
     /// first node, and so is one that is too deep: what a damaged recording has lost must not hide the rest.
-    pub(crate) fn children(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn children(&self, order: DiagnosisOrder) -> Vec<Vec<usize>> {
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         let mut depths = vec![0; self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate().skip(1) {
@@ -186,14 +198,19 @@ impl Diagnosis {
             }
         }
         for siblings in &mut children {
-            siblings.sort_by(|a, b| self.weight(*b).partial_cmp(&self.weight(*a)).unwrap_or(std::cmp::Ordering::Equal));
+            let weight = |at: &usize| self.weight(*at, order);
+            siblings.sort_by(|a, b| weight(b).partial_cmp(&weight(a)).unwrap_or(std::cmp::Ordering::Equal));
         }
         children
     }
 
-    fn weight(&self, at: usize) -> (f64, u64) {
+    fn weight(&self, at: usize, order: DiagnosisOrder) -> (f64, u64) {
         let node = self.nodes.get(at);
-        let share = node.and_then(|node| node.share).filter(|share| !share.is_nan());
+        let first = match order {
+            DiagnosisOrder::Share => node.and_then(|node| node.share),
+            DiagnosisOrder::Calls => node.and_then(|node| node.per_call),
+        };
+        let share = first.filter(|share| !share.is_nan());
         (share.unwrap_or(f64::NEG_INFINITY), node.and_then(|node| node.slow_nanos).unwrap_or(0))
     }
 }
@@ -213,7 +230,7 @@ mod tests {
     fn a_chain_without_end_is_cut_and_nothing_is_lost() {
         let node = |at: usize| DiagnosisNode { parent: at.checked_sub(1), ..DiagnosisNode::default() };
         let diagnosis = Diagnosis { nodes: (0..4_000).map(node).collect(), ..Diagnosis::default() };
-        let children = diagnosis.children();
+        let children = diagnosis.children(DiagnosisOrder::Share);
         let depth = |mut at: usize| {
             let mut depth = 0;
             while let Some(child) = children.get(at).and_then(|of| of.first()) {

@@ -54,7 +54,9 @@ mod write_target;
 
 pub use analysis::{Analysis, AnalysisOptions, parameter_types};
 pub use chunk_header::is_recording;
-pub use diagnosis::{CountedCalls, Diagnosis, DiagnosisBranch, DiagnosisCost, DiagnosisNode, DiagnosisSentence};
+pub use diagnosis::{
+    CountedCalls, Diagnosis, DiagnosisBranch, DiagnosisCost, DiagnosisNode, DiagnosisOrder, DiagnosisSentence,
+};
 pub use kept_files::write_keeping_earlier;
 pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};

@@ -93,6 +93,13 @@ pub(crate) struct CellSums {
     pub(crate) fast: Sum,
 }
 
+impl CellSums {
+    /// Slow ones and fast ones.
+    pub(crate) fn calls(&self) -> u64 {
+        self.slow.calls + self.fast.calls
+    }
+}
+
 /// All measured methods of this process.
 #[derive(Debug, Default)]
 pub(crate) struct CallSites {

@@ -66,6 +66,8 @@ pub(crate) struct Node {
     pub(crate) sums: Option<CellSums>,
     /// What it explains of the time by which slow calls take longer than fast ones.
     pub(crate) share: Option<f64>,
+    /// Calls of it for each call of the root, when it was last measured: nodes that were left aside keep it.
+    pub(crate) per_call: Option<f64>,
     /// Of a method, those on the way to it that are not measured, from the outermost inwards.
     pub(crate) via: Vec<String>,
     /// How often calls of it that had been left aside were measured again.
@@ -137,7 +139,18 @@ impl Tree {
 
     fn add(&mut self, parent: Option<NodeAt>, of: NodeOf, text: String, cell: Option<Cell>) -> NodeAt {
         let (fate, via) = (Fate::Open, Vec::new());
-        self.nodes.push(Node { parent, of, text, cell, fate, sums: None, share: None, via, reopened: 0 });
+        self.nodes.push(Node {
+            parent,
+            of,
+            text,
+            cell,
+            fate,
+            sums: None,
+            share: None,
+            per_call: None,
+            via,
+            reopened: 0,
+        });
         self.nodes.len() - 1
     }
 
@@ -205,7 +218,7 @@ impl Tree {
             (call + 1..self.nodes.len()).filter(|at| self.above(*at).any(|of| of == call)).collect();
         for at in below {
             if let Some(node) = self.nodes.get_mut(at) {
-                (node.fate, node.cell, node.sums, node.share) = (Fate::Replaced, None, None, None);
+                (node.fate, node.cell, node.sums, node.share, node.per_call) = (Fate::Replaced, None, None, None, None);
             }
         }
     }
@@ -223,6 +236,7 @@ impl Tree {
             }
             let sums = sums_of(cell);
             node.share = (all > 0.0).then(|| (excess(&sums, &root) / all).clamp(0.0, 1.0));
+            node.per_call = Some(sums.calls() as f64 / root.calls() as f64).filter(|calls| calls.is_finite());
             node.sums = Some(sums);
         }
         for at in 0..self.nodes.len() {

@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 
 use anyhow::Result;
 use ratatui::crossterm::terminal::size;
-use trace::Diagnosis;
 use trace::report::{DiagnosisOptions, diagnosis, diagnosis_json};
+use trace::{Diagnosis, DiagnosisOrder};
 
 /// Nothing is shortened where the output is no terminal.
 const UNLIMITED: usize = 100_000;
@@ -22,12 +22,12 @@ pub(super) enum Display {
 
 impl Display {
     /// The tree on a terminal that can move its cursor, unless scripts get JSON there.
-    pub(super) fn new(json: bool) -> Display {
+    pub(super) fn new(json: bool, order: DiagnosisOrder) -> Display {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if json || is_dumb || !stdout().is_terminal() {
             Display::States(String::new(), false)
         } else {
-            Display::Tree(LiveTree { lines: Vec::new() })
+            Display::Tree(LiveTree { lines: Vec::new(), order })
         }
     }
 
@@ -59,9 +59,12 @@ impl Display {
 }
 
 /// Prints a diagnosis for good: the whole tree, or one JSON object.
-pub(super) fn print_result(seen: &Diagnosis, json: bool) -> Result<()> {
-    let text =
-        if json { diagnosis_json(seen) } else { diagnosis(seen, &options(terminal_width(), usize::MAX)).join("\n") };
+pub(super) fn print_result(seen: &Diagnosis, json: bool, order: DiagnosisOrder) -> Result<()> {
+    let text = if json {
+        diagnosis_json(seen, order)
+    } else {
+        diagnosis(seen, &options(terminal_width(), usize::MAX, order)).join("\n")
+    };
     writeln!(stdout(), "{text}")?;
     Ok(())
 }
@@ -74,16 +77,17 @@ pub(crate) fn terminal_width() -> usize {
     columns.or_else(of_terminal).filter(|width| *width > 0).unwrap_or(UNLIMITED)
 }
 
-fn options(width: usize, rows: usize) -> DiagnosisOptions {
+fn options(width: usize, rows: usize, order: DiagnosisOrder) -> DiagnosisOptions {
     let emphasis = stdout().is_terminal();
     let colours = emphasis && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    DiagnosisOptions { width, emphasis, colours, rows, result_first: false }
+    DiagnosisOptions { width, emphasis, colours, rows, order, result_first: false }
 }
 
 /// The tree on a terminal. It is drawn without taking the terminal over, so nothing has to be restored whatever ends this command.
 pub(super) struct LiveTree {
     /// The lines that are on the screen.
     lines: Vec<String>,
+    order: DiagnosisOrder,
 }
 
 impl LiveTree {
@@ -91,7 +95,7 @@ impl LiveTree {
         let height = size().map_or(24, |(_, rows)| usize::from(rows)).max(4);
         let width = terminal_width();
         let mut text = self.erase(width);
-        self.lines = fitting(seen, hint, (width, height - 1));
+        self.lines = fitting(seen, (hint, self.order), (width, height - 1));
         self.lines.iter().for_each(|line| text.extend([line, "\n"]));
         // In one write, so that no half of it is ever seen.
         let mut terminal = stdout();
@@ -109,9 +113,9 @@ impl LiveTree {
 }
 
 /// As many lines as the terminal has room for: of a large tree, the rows that explain most.
-fn fitting(figures: &Diagnosis, hint: &str, (width, height): (usize, usize)) -> Vec<String> {
+fn fitting(figures: &Diagnosis, (hint, order): (&str, DiagnosisOrder), (width, height): (usize, usize)) -> Vec<String> {
     let lines = |rows| {
-        let mut lines = diagnosis(figures, &options(width, rows));
+        let mut lines = diagnosis(figures, &options(width, rows, order));
         lines.push(hint.chars().take(width).collect());
         lines
     };
@@ -158,18 +162,21 @@ mod tests {
 
     #[test]
     fn a_tree_that_is_higher_than_the_terminal_loses_its_least_rows() {
-        assert_eq!(fitting(&tree(3), "hint", (80, 23)).len(), 9);
-        let lines = fitting(&tree(40), "hint", (80, 23));
+        assert_eq!(fitting(&tree(3), ("hint", DiagnosisOrder::Share), (80, 23)).len(), 9);
+        let lines = fitting(&tree(40), ("hint", DiagnosisOrder::Share), (80, 23));
         assert_eq!(lines.len(), 23);
         let text = lines.join("\n");
         assert!(text.contains("m0()") && !text.contains("m39()") && text.contains("more that explain less"), "{text}");
         assert_eq!(lines.last().unwrap(), "hint");
-        assert!(fitting(&tree(40), "hint", (80, 3)).len() <= 3);
+        assert!(fitting(&tree(40), ("hint", DiagnosisOrder::Share), (80, 3)).len() <= 3);
     }
 
     #[test]
     fn lines_of_a_terminal_that_has_become_narrower_are_erased_as_well() {
-        let mut live = LiveTree { lines: vec!["\x1b[1m0123456789\x1b[0m".to_owned(), String::new()] };
+        let mut live = LiveTree {
+            lines: vec!["\x1b[1m0123456789\x1b[0m".to_owned(), String::new()],
+            order: DiagnosisOrder::Share,
+        };
         assert_eq!(live.erase(4), "\r\x1b[4A\x1b[J");
         assert_eq!(live.erase(4), "", "they are gone");
     }

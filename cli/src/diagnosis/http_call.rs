@@ -223,6 +223,7 @@ mod tests {
             total_ms: Some(500.0),
             slow_ms: Some(400.0),
             share: Some(0.9),
+            per_call: None,
             running: None,
             waiting: None,
             followed: true,

@@ -170,6 +170,9 @@ messages! {
         /// What it explains; absent if it is not known yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub share: Option<f64>,
+        /// Its calls for each call of the method that is diagnosed, when it was last measured: also of what was left aside afterwards.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub per_call: Option<f64>,
         /// Of the stacks of slow calls that were inside it, the fraction of those that were running, or could have.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub running: Option<f64>,

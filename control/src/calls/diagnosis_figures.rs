@@ -58,6 +58,7 @@ fn node(node: &DiagnosisNode) -> trace::DiagnosisNode {
         total_nanos: node.total_ms.and_then(nanos),
         slow_nanos: node.slow_ms.and_then(nanos),
         share: node.share,
+        per_call: node.per_call,
         running: node.running,
         waiting: node.waiting,
         followed: node.followed,

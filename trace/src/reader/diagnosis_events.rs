@@ -100,6 +100,7 @@ pub(super) fn node<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'
         total_nanos: number(total),
         slow_nanos: number(slow),
         share: fraction(share),
+        per_call: None,
         running: fraction(running),
         waiting: fraction(waiting),
         followed: followed != 0,

@@ -10,7 +10,7 @@ use crate::analysis::{
     AllocationProfile, AllocationRow, CallTree, DetailRow, Frame, InputOutputRow, Node, ProbeTime, RecordedPart,
     RecordingInfo, SampleProfile, SampledThread, SlowCall, TimeLine,
 };
-use crate::{Analysis, Walk};
+use crate::{Analysis, DiagnosisOrder, Walk};
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
@@ -281,7 +281,7 @@ impl<'a> Page<'a> {
         let origin = analysis.recording.start_epoch_nanos;
         Page {
             recording: Recording::of(&analysis.recording),
-            diagnoses: analysis.diagnoses.iter().map(DiagnosisData::of).collect(),
+            diagnoses: analysis.diagnoses.iter().map(|of| DiagnosisData::of(of, DiagnosisOrder::Share)).collect(),
             walks: &analysis.walks,
             calls: analysis.calls,
             events: analysis.events,

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use crate::{Diagnosis, DiagnosisCost, DiagnosisNode, SlowCall, SlowCallStep};
+use crate::{Diagnosis, DiagnosisCost, DiagnosisNode, DiagnosisOrder, SlowCall, SlowCallStep};
 
-/// Returns a diagnosis as one JSON object.
+/// Returns a diagnosis as one JSON object, the methods that a method calls in this order.
 #[must_use]
-pub fn diagnosis_json(diagnosis: &Diagnosis) -> String {
+pub fn diagnosis_json(diagnosis: &Diagnosis, order: DiagnosisOrder) -> String {
     // Numbers and text only: nothing that could fail to be written as JSON.
-    serde_json::to_string(&DiagnosisData::of(diagnosis)).unwrap_or_default()
+    serde_json::to_string(&DiagnosisData::of(diagnosis, order)).unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -66,6 +66,9 @@ struct NodeData<'a> {
     total_ms: Option<f64>,
     slow_ms: Option<f64>,
     share: Option<f64>,
+    /// Recordings do not have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_call: Option<f64>,
     kind: &'a str,
     reason: Option<&'a str>,
     running: Option<f64>,
@@ -86,8 +89,8 @@ struct CostData {
 }
 
 impl<'a> DiagnosisData<'a> {
-    pub(super) fn of(diagnosis: &'a Diagnosis) -> DiagnosisData<'a> {
-        let children = diagnosis.children();
+    pub(super) fn of(diagnosis: &'a Diagnosis, order: DiagnosisOrder) -> DiagnosisData<'a> {
+        let children = diagnosis.children(order);
         DiagnosisData {
             method: &diagnosis.method,
             context: diagnosis.context.as_deref(),
@@ -140,6 +143,7 @@ impl<'a> NodeData<'a> {
             total_ms: node.total_nanos.map(millis),
             slow_ms: node.slow_nanos.map(millis),
             share: node.share,
+            per_call: node.per_call,
             kind: &node.kind,
             reason: node.reason.as_deref(),
             running: node.running,
@@ -187,7 +191,7 @@ mod tests {
         let cost = DiagnosisCost { classes: 3, retransforms: 5, longest_stop_nanos: 12_000_000, cpu_nanos: 500_000 };
         let diagnosis =
             Diagnosis { method: "a.A.a()".to_owned(), calls: 9, slow: 2, nodes, cost, ..Diagnosis::default() };
-        let json: Value = serde_json::from_str(&diagnosis_json(&diagnosis)).unwrap();
+        let json: Value = serde_json::from_str(&diagnosis_json(&diagnosis, DiagnosisOrder::Share)).unwrap();
         assert_eq!((&json["method"], &json["calls"], &json["slow"]), (&json!("a.A.a()"), &json!(9), &json!(2)));
         assert_eq!((&json["explained"], &json["sentence"]), (&Value::Null, &Value::Null));
         assert_eq!(json["cost"], json!({"classes": 3, "retransforms": 5, "longest_stop_ms": 12.0, "cpu_ms": 0.5}));
@@ -206,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_diagnosis_without_nodes_and_one_with_impossible_parents_are_shown_as_far_as_they_go() {
-        let json = |nodes| diagnosis_json(&Diagnosis { nodes, ..Diagnosis::default() });
+        let json = |nodes| diagnosis_json(&Diagnosis { nodes, ..Diagnosis::default() }, DiagnosisOrder::Share);
         let nothing: Value = serde_json::from_str(&json(Vec::new())).unwrap();
         assert_eq!(nothing["tree"], Value::Null);
         let circle = vec![

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::Request;
+use trace::DiagnosisOrder;
 
 use super::probe;
 use crate::diagnosis::{Manner, follow, microseconds, show};
@@ -63,6 +65,10 @@ pub(crate) struct Arguments {
         "method", "within", "when", "slower_than", "across_threads", "with", "depth", "loader", "report_only", "keep", "time"
     ])]
     show: Option<u32>,
+    /// What is listed first of the methods that a method calls: `share`, those that explain most; `calls`, those that it calls most often, with how often
+    /// for each call of the diagnosed method. With `--depth 1`: what a dispatcher calls most.
+    #[arg(long, value_name = "WORD", default_value = "share", value_parser = PossibleValuesParser::new(["share", "calls"]).map(order))]
+    order: DiagnosisOrder,
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
@@ -70,9 +76,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(claim) = arguments.show {
-        return show(arguments.pid, claim, arguments.json);
+        return show(arguments.pid, claim, arguments.json, arguments.order);
     }
-    let manner = Manner { keep: arguments.keep, json: arguments.json };
+    let manner = Manner { keep: arguments.keep, json: arguments.json, order: arguments.order };
     let meant = match &arguments.method {
         Some(method) => {
             Meant { method: method.clone(), within: arguments.within.clone(), slower_than_us: arguments.slower_than }
@@ -80,6 +86,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => suspected(arguments)?,
     };
     follow(arguments.pid, &request(arguments, meant), manner, &arguments.with)
+}
+
+fn order(word: String) -> DiagnosisOrder {
+    if word == "calls" { DiagnosisOrder::Calls } else { DiagnosisOrder::Share }
 }
 
 /// What is diagnosed.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::*;
 use crate::{
-    Analysis, AnalysisOptions, DiagnosisCost, ProcessInfo, Recording, RecordingOptions, SlowCall, SlowCallStep,
+    Analysis, AnalysisOptions, DiagnosisCost, DiagnosisOrder, ProcessInfo, Recording, RecordingOptions, SlowCall,
+    SlowCallStep,
 };
 
 const START: u64 = 5_000;
@@ -22,6 +23,7 @@ fn measured(parent: usize, method: &str) -> DiagnosisNode {
         total_nanos: Some(9_000_000_000),
         slow_nanos: Some(7_500_000_001),
         share: Some(0.823),
+        per_call: None,
         running: Some(0.0),
         waiting: Some(1.0),
         followed: true,
@@ -151,7 +153,7 @@ fn a_tree_without_its_root_or_with_a_gap_keeps_the_rest() {
     let names: Vec<_> = nodes.iter().map(|node| (node.method.as_str(), node.parent, node.calls)).collect();
     assert_eq!(names, [("a.A.pay(Order)", None, None), ("b", None, Some(14_210)), ("d", None, Some(14_210))]);
     assert_eq!(notices[..], ["3 of 5 nodes of the tree are missing in this recording"]);
-    assert_eq!(found[0].children()[0], [1, 2]);
+    assert_eq!(found[0].children(DiagnosisOrder::Share)[0], [1, 2]);
 }
 
 #[test]

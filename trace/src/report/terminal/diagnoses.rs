@@ -3,7 +3,7 @@
 use super::table::{Cell, Table};
 use super::text::{cut_end, printable, shorten_name, width, wrapped};
 use crate::report::units::{count, counted, duration};
-use crate::{Diagnosis, DiagnosisNode, SlowCall, SlowCallStep};
+use crate::{Diagnosis, DiagnosisNode, DiagnosisOrder, SlowCall, SlowCallStep};
 
 /// Narrower terminals show short titles and no bars.
 const ROOM_FOR_BARS: usize = 120;
@@ -31,6 +31,8 @@ pub struct DiagnosisOptions {
     pub colours: bool,
     /// Rows of the tree, at most. Of more, those are left out that explain least.
     pub rows: usize,
+    /// Which of the methods that are called at the same place come first. By their calls, there is a column that says how many.
+    pub order: DiagnosisOrder,
     /// Whether the result is the first line, for readers from the top; otherwise it is the last one, above the prompt.
     pub result_first: bool,
 }
@@ -138,7 +140,7 @@ impl Drawing<'_> {
 
     fn tree(&mut self) {
         let mut rows = Vec::new();
-        collect(&self.diagnosis.nodes, &self.diagnosis.children(), 0, ("", ""), &mut rows);
+        collect(&self.diagnosis.nodes, &self.diagnosis.children(self.options.order), 0, ("", ""), &mut rows);
         if rows.is_empty() {
             return;
         }
@@ -167,7 +169,19 @@ impl Drawing<'_> {
         node.jvm.filter(|_| node.jvm != above).map(|jvm| format!("JVM {jvm}: ")).unwrap_or_default()
     }
 
+    fn is_by_calls(&self) -> bool {
+        self.options.order == DiagnosisOrder::Calls
+    }
+
     fn titles(&self) -> Vec<&'static str> {
+        let mut titles = self.titles_by_share();
+        if self.is_by_calls() {
+            titles.insert(1, "per call");
+        }
+        titles
+    }
+
+    fn titles_by_share(&self) -> Vec<&'static str> {
         match self.options.width {
             ROOM_FOR_STACKS.. if self.diagnosis.counts_all_calls() => {
                 vec!["level", "calls", "time", "share", "running", "waiting"]
@@ -186,12 +200,15 @@ impl Drawing<'_> {
         let time = node.slow_nanos.map(duration).unwrap_or_default();
         let share = percent(node.share);
         let [running, waiting] = [node.running, node.waiting].map(percent);
-        let texts = match self.options.width {
+        let mut texts = match self.options.width {
             _ if self.diagnosis.counts_all_calls() => vec![level, calls, time, share, running, waiting],
             ROOM_FOR_BARS.. => vec![level, calls, slow, time, with_bar(node.share, &share), running, waiting],
             ROOM_FOR_STACKS.. => vec![level, calls, slow, time, share, running, waiting],
             _ => vec![level, slow, time, share],
         };
+        if self.is_by_calls() {
+            texts.insert(1, node.per_call.map(frequency).unwrap_or_default());
+        }
         texts.into_iter().map(Cell::new).collect()
     }
 
@@ -300,6 +317,16 @@ fn hide(rows: &mut Vec<Row<'_>>, most: usize) -> usize {
     let left_out: Vec<usize> = by_weight.into_iter().take(hidden).map(|(_, at)| at).collect();
     rows.retain(|(at, ..)| !left_out.contains(at));
     hidden
+}
+
+/// Calls for each call of another method: `2,000`, `70`, `0.25`, `<0.01`.
+fn frequency(calls: f64) -> String {
+    match calls {
+        10.0.. => count(calls.round() as u64),
+        0.01.. => format!("{calls:.2}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+        _ if calls > 0.0 => "<0.01".to_owned(),
+        _ => "0".to_owned(),
+    }
 }
 
 /// `82 %`; nothing if it was not measured.

@@ -23,8 +23,8 @@ pub use walks::{walk_end, walk_hot_spots, walk_level};
 
 use super::advice::{NO_CALLS, what_to_check};
 use super::units::{bytes, count, counted, date, duration, percent};
-use crate::Analysis;
 use crate::analysis::{DetailRow, Frame, FrameId, Measure, ProbeTime, Relation};
+use crate::{Analysis, DiagnosisOrder};
 use table::{Cell, Table};
 use text::{Style, cut_end, printable, shorten_name};
 use tree::TreeView;
@@ -211,6 +211,7 @@ impl Report<'_> {
             emphasis: colours,
             colours,
             rows,
+            order: DiagnosisOrder::Share,
             result_first: true,
         };
         let (earlier, latest) = analysis.diagnoses.split_at(analysis.diagnoses.len().saturating_sub(MOST_TREES));

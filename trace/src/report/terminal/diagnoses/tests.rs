@@ -5,7 +5,7 @@ use std::path::Path;
 use expect_test::expect_file;
 
 use super::*;
-use crate::DiagnosisCost;
+use crate::{DiagnosisCost, DiagnosisOrder};
 
 const MILLI: u64 = 1_000_000;
 
@@ -68,8 +68,14 @@ fn sample() -> Diagnosis {
     }
 }
 
-const PLAIN: DiagnosisOptions =
-    DiagnosisOptions { width: 80, emphasis: false, colours: false, rows: 100, result_first: false };
+const PLAIN: DiagnosisOptions = DiagnosisOptions {
+    width: 80,
+    emphasis: false,
+    colours: false,
+    rows: 100,
+    order: DiagnosisOrder::Share,
+    result_first: false,
+};
 
 fn expect(name: &str, options: &DiagnosisOptions, diagnosed: &Diagnosis) {
     let text = diagnosis(diagnosed, options).join("\n") + "\n";
@@ -226,4 +232,24 @@ fn methods_that_were_passed_over_are_counted_and_on_wide_terminals_the_ends_name
 fn names_are_those_of_the_class_and_the_method() {
     assert_eq!(class_and_method("org.acme.Order$Line.total(int, java.util.List)"), "Order$Line.total");
     assert_eq!(class_and_method("Main.run()"), "Main.run");
+}
+
+#[test]
+fn by_calls_what_is_called_most_often_comes_first_also_where_it_explains_nothing() {
+    let called = |method: &str, per_call, share| DiagnosisNode { per_call, ..measured(Some(0), 1, method, share) };
+    let nodes = vec![
+        measured(None, 0, "a.A.dispatch()", 1.0),
+        called("a.Rare.handle()", Some(0.25), 0.9),
+        called("a.Short.get()", None, 0.0),
+        called("a.Often.handle()", Some(2_000.4), 0.0),
+        called("a.Some.handle()", Some(1.5), 0.1),
+        called("a.Never.handle()", Some(0.0), 0.0),
+    ];
+    let found = Diagnosis { nodes, ..sample() };
+    let lines = diagnosis(&found, &DiagnosisOptions { width: 160, order: DiagnosisOrder::Calls, ..PLAIN });
+    let title = lines.iter().position(|line| line.contains("per call")).unwrap();
+    let rows: Vec<Vec<&str>> = lines[title + 2..][..5].iter().map(|line| line.split_whitespace().collect()).collect();
+    let figures: Vec<&str> = rows.iter().map(|row| row[1]).collect();
+    assert_eq!(figures[..4], ["2,000", "1.5", "0.25", "0"]);
+    assert!(rows[0].last().unwrap().contains("Often") && rows[4].last().unwrap().contains("Short"), "{rows:?}");
 }

@@ -317,6 +317,23 @@ class DiagnoseIT {
         }
     }
 
+    /** What a component calls, those first that it calls most often, whether they have probes or not, and whatever they explain. */
+    @EachJdk(oldestAndNewest = true)
+    void whatADispatcherCallsMostOftenIsListedFirst(Jdk jdk) throws Exception {
+        try (Dialog program = Program.target(jdk, "targets.diagnosis.Dispatcher").talkWithAgent(AgentConfig.of(NO_RULE), directory)) {
+            Diagnosed found = Diagnosed.of(program, "targets.diagnosis.Dispatcher.dispatch", SLOW[0], SLOW[1], "--depth", "1", "--order", "calls");
+            List<String> called = new ArrayList<>();
+            for (JsonNode callee : found.json().path("tree").path("children")) {
+                Diagnosed.Step step = Diagnosed.Step.of(callee);
+                called.add(step.name() + " " + Math.round(callee.path("per_call").asDouble() * 10) / 10.0);
+            }
+            assertEquals(List.of("often 40.0", "handle 5.0", "rarely 1.0"), called.subList(0, 3), found::toString);
+            found.assertLeadsThrough(List.of("rarely"), LEAST_SHARE);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
     /** Nothing is measured while all probes are paused, nor after the agent has been detached; the client's exit code is that of a diagnosis without a result. */
     @EachJdk(oldestAndNewest = true)
     void aPauseAndADetachmentEndIt(Jdk jdk) throws Exception {

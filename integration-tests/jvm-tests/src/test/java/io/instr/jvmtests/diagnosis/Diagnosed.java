@@ -24,7 +24,7 @@ public record Diagnosed(JsonNode json, Duration took) {
     /** A node of the tree, by what the tests compare. */
     public record Step(String method, String kind, String reason, double share, JsonNode json) {
 
-        private static Step of(JsonNode node) {
+        static Step of(JsonNode node) {
             return new Step(node.path("method").asText(), node.path("kind").asText(), node.path("reason").asText(), node.path("share").asDouble(), node);
         }
 
