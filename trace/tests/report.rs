@@ -116,7 +116,7 @@ fn the_page_and_the_figures_for_programs_hold_diagnoses_as_the_command_prints_th
     let mut first = json["diagnoses"][0].clone();
     assert_eq!(first.as_object_mut().unwrap().remove("ended_after_ms"), Some(4_000.0.into()));
     let printed: Value =
-        serde_json::from_str(&report::diagnosis_json(&diagnosis(), trace::DiagnosisOrder::Share)).unwrap();
+        serde_json::from_str(&report::diagnosis_json(&diagnosis(), report::DiagnosisJson::default())).unwrap();
     assert_eq!(first, printed);
     let found_nothing = &json["diagnoses"][1];
     assert_eq!((&found_nothing["sentence"], &found_nothing["tree"]["calls"]), (&Value::Null, &Value::Null));

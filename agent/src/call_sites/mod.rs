@@ -3,6 +3,7 @@
 //! A diagnosis has cells: one for each method that is measured, at each place of the tree where it is, followed by one for each method that it calls.
 //! `java.instr.Sites` measures in cells (`memory.rs`). A method is inserted inert; a store gives it its place.
 
+mod cell_sums;
 mod lengths;
 mod memory;
 mod slow_calls;
@@ -23,6 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::classes::hierarchy::LoaderId;
 use memory::{CELLS, DIAGNOSES, METHODS, MOST_PLACES};
 
+pub(crate) use cell_sums::{CellSums, Sum};
 pub(crate) use memory::OpenCall;
 pub(crate) use slow_calls::{SlowCall, forget_slow_calls, note_slow_call, slow_calls_left_out, take_slow_calls};
 pub(crate) use statements::ExecutedText;
@@ -77,27 +79,6 @@ pub(crate) struct MeasuredMethod {
     pub(crate) key: MethodKey,
     /// What takes it, or has a reason not to.
     pub(crate) rules: Arc<RuleSet>,
-}
-
-/// Calls and their time, as probes read time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Sum {
-    pub(crate) calls: u64,
-    pub(crate) time: u64,
-}
-
-/// What a cell has measured in slow calls of the root and in fast ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct CellSums {
-    pub(crate) slow: Sum,
-    pub(crate) fast: Sum,
-}
-
-impl CellSums {
-    /// Slow ones and fast ones.
-    pub(crate) fn calls(&self) -> u64 {
-        self.slow.calls + self.fast.calls
-    }
 }
 
 /// All measured methods of this process.

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 
 use anyhow::Result;
 use ratatui::crossterm::terminal::size;
-use trace::report::{DiagnosisOptions, diagnosis, diagnosis_json};
+use trace::report::{DiagnosisJson, DiagnosisOptions, diagnosis, diagnosis_json};
 use trace::{Diagnosis, DiagnosisOrder};
 
 /// Nothing is shortened where the output is no terminal.
@@ -59,11 +59,11 @@ impl Display {
 }
 
 /// Prints a diagnosis for good: the whole tree, or one JSON object.
-pub(super) fn print_result(seen: &Diagnosis, json: bool, order: DiagnosisOrder) -> Result<()> {
+pub(super) fn print_result(seen: &Diagnosis, json: bool, listed: DiagnosisJson) -> Result<()> {
     let text = if json {
-        diagnosis_json(seen, order)
+        diagnosis_json(seen, listed)
     } else {
-        diagnosis(seen, &options(terminal_width(), usize::MAX, order)).join("\n")
+        diagnosis(seen, &options(terminal_width(), usize::MAX, listed.order)).join("\n")
     };
     writeln!(stdout(), "{text}")?;
     Ok(())

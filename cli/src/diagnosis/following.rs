@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use control::{Diagnosis, DiagnosisState, Request};
-use trace::DiagnosisOrder;
+use trace::report::DiagnosisJson;
 
 use super::conversation::{Answer, Conversation};
 use super::display::{Display, print_result};
@@ -25,7 +25,8 @@ pub(crate) struct Manner {
     pub(crate) keep: bool,
     /// The result is JSON.
     pub(crate) json: bool,
-    pub(crate) order: DiagnosisOrder,
+    /// What is listed of it.
+    pub(crate) listed: DiagnosisJson,
 }
 
 /// Starts a diagnosis, shows it until it is done and, if processes are named, until it is done there, and prints what was found.
@@ -35,7 +36,7 @@ pub(crate) fn follow(pid: u32, request: &Request, manner: Manner, with: &[u32]) 
     let interruption = Interruption::listen()?;
     let conversation = Conversation::start(pid, vec![request.clone()])?;
     let mut following =
-        Following { pid, manner, conversation, display: Display::new(manner.json, manner.order), last: None };
+        Following { pid, manner, conversation, display: Display::new(manner.json, manner.listed.order), last: None };
     loop {
         match following.conversation.answers.recv_timeout(BETWEEN_SIGNALS) {
             Ok(Answer::Seen(seen)) => {
@@ -96,14 +97,14 @@ impl Following {
     fn done(&mut self) -> Result<ExitCode> {
         self.display.clear()?;
         let Some(last) = &self.last else { anyhow::bail!("process {} has not answered", self.pid) };
-        print_result(&last.into(), self.manner.json, self.manner.order)?;
+        print_result(&last.into(), self.manner.json, self.manner.listed)?;
         Ok(exit_code(last))
     }
 
     /// Prints what was found in several processes.
     fn done_together(&mut self, together: &Together) -> Result<ExitCode> {
         self.display.clear()?;
-        print_result(&together.found, self.manner.json, self.manner.order)?;
+        print_result(&together.found, self.manner.json, self.manner.listed)?;
         if !together.unconfirmed.is_empty() {
             let pids: Vec<String> = together.unconfirmed.iter().map(u32::to_string).collect();
             self.say(&format!("process {}: {NOT_CONFIRMED}", pids.join(", ")));
@@ -134,7 +135,7 @@ impl Following {
         let said = if self.manner.keep { None } else { Some(self.remove()) };
         self.display.clear()?;
         if let Some(last) = &self.last {
-            print_result(&last.into(), self.manner.json, self.manner.order)?;
+            print_result(&last.into(), self.manner.json, self.manner.listed)?;
         }
         let said = match (said, &self.last) {
             (Some(said), _) => said.to_owned(),

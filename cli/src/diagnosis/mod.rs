@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use control::Request;
-use trace::DiagnosisOrder;
+use trace::report::DiagnosisJson;
 
 use crate::running_agent::ask;
 pub(crate) use display::terminal_width;
@@ -30,9 +30,9 @@ pub(crate) use times::microseconds;
 const NO_RESULT: u8 = 3;
 
 /// Shows once how far a diagnosis has come that somebody started with `--keep`.
-pub(crate) fn show(pid: u32, claim: u32, json: bool, order: DiagnosisOrder) -> Result<ExitCode> {
+pub(crate) fn show(pid: u32, claim: u32, json: bool, listed: DiagnosisJson) -> Result<ExitCode> {
     let diagnosis: control::Diagnosis = ask(pid, &Request::Diagnosis { claim })?;
-    display::print_result(&(&diagnosis).into(), json, order)?;
+    display::print_result(&(&diagnosis).into(), json, listed)?;
     Ok(if diagnosis.state.is_final() { exit_code(&diagnosis) } else { ExitCode::SUCCESS })
 }
 

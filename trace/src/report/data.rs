@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::advice::what_to_check;
-use super::diagnosis_data::DiagnosisData;
+use super::diagnosis_data::{DiagnosisData, DiagnosisJson};
 use super::group_data::Views;
 use super::time_line::TimeLineData;
 use crate::analysis::{
     AllocationProfile, AllocationRow, CallTree, DetailRow, Frame, InputOutputRow, Node, ProbeTime, RecordedPart,
     RecordingInfo, SampleProfile, SampledThread, SlowCall, TimeLine,
 };
-use crate::{Analysis, DiagnosisOrder, Walk};
+use crate::{Analysis, Walk};
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
@@ -281,7 +281,7 @@ impl<'a> Page<'a> {
         let origin = analysis.recording.start_epoch_nanos;
         Page {
             recording: Recording::of(&analysis.recording),
-            diagnoses: analysis.diagnoses.iter().map(|of| DiagnosisData::of(of, DiagnosisOrder::Share)).collect(),
+            diagnoses: analysis.diagnoses.iter().map(|of| DiagnosisData::of(of, DiagnosisJson::default())).collect(),
             walks: &analysis.walks,
             calls: analysis.calls,
             events: analysis.events,

@@ -4,11 +4,29 @@ use serde::Serialize;
 
 use crate::{Diagnosis, DiagnosisCost, DiagnosisNode, DiagnosisOrder, SlowCall, SlowCallStep};
 
-/// Returns a diagnosis as one JSON object, the methods that a method calls in this order.
+/// What scripts get of a diagnosis.
+#[derive(Debug, Clone, Copy)]
+pub struct DiagnosisJson {
+    /// Which of the methods that are called at the same place come first.
+    pub order: DiagnosisOrder,
+    /// How many methods the context has at most that is proposed for a node.
+    pub nearest: usize,
+}
+
+impl Default for DiagnosisJson {
+    fn default() -> DiagnosisJson {
+        DiagnosisJson { order: DiagnosisOrder::default(), nearest: NEAREST }
+    }
+}
+
+/// Methods of the context that is proposed for a node, unless somebody wants another number.
+const NEAREST: usize = 3;
+
+/// Returns a diagnosis as one JSON object.
 #[must_use]
-pub fn diagnosis_json(diagnosis: &Diagnosis, order: DiagnosisOrder) -> String {
+pub fn diagnosis_json(diagnosis: &Diagnosis, options: DiagnosisJson) -> String {
     // Numbers and text only: nothing that could fail to be written as JSON.
-    serde_json::to_string(&DiagnosisData::of(diagnosis, order)).unwrap_or_default()
+    serde_json::to_string(&DiagnosisData::of(diagnosis, options)).unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -77,6 +95,9 @@ struct NodeData<'a> {
     lines: &'a [u32],
     /// The methods between its caller in the tree and itself that were not measured.
     via: &'a [String],
+    /// A context for `instr probe --in` in which its calls are those of this node: the nearest measured methods that were executing, the outermost first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<String>,
     children: Vec<NodeData<'a>>,
 }
 
@@ -89,8 +110,8 @@ struct CostData {
 }
 
 impl<'a> DiagnosisData<'a> {
-    pub(super) fn of(diagnosis: &'a Diagnosis, order: DiagnosisOrder) -> DiagnosisData<'a> {
-        let children = diagnosis.children(order);
+    pub(super) fn of(diagnosis: &'a Diagnosis, DiagnosisJson { order, nearest }: DiagnosisJson) -> DiagnosisData<'a> {
+        let shown = Shown { diagnosis, children: diagnosis.children(order), nearest };
         DiagnosisData {
             method: &diagnosis.method,
             context: diagnosis.context.as_deref(),
@@ -104,7 +125,7 @@ impl<'a> DiagnosisData<'a> {
             slow: diagnosis.slow,
             explained: diagnosis.explained,
             sentence: diagnosis.sentence.as_deref(),
-            tree: diagnosis.nodes.first().map(|node| NodeData::of(diagnosis, &children, 0, node)),
+            tree: diagnosis.nodes.first().map(|node| NodeData::of(&shown, 0, node)),
             cost: CostData::of(diagnosis.cost),
             notices: &diagnosis.notices,
             ended_after_ms: diagnosis.ended_after_nanos.map(millis),
@@ -130,10 +151,38 @@ impl<'a> SlowCallData<'a> {
     }
 }
 
+/// The tree of a diagnosis, and how it is shown.
+struct Shown<'a> {
+    diagnosis: &'a Diagnosis,
+    children: Vec<Vec<usize>>,
+    nearest: usize,
+}
+
+impl Shown<'_> {
+    /// Returns the nearest methods above a node that executed on the same thread and can have an anchor, as they were measured.
+    fn within(&self, node: &DiagnosisNode) -> Option<String> {
+        let (mut nearest, mut at) = (Vec::new(), node);
+        // A damaged recording may have circles.
+        for _ in 0..self.diagnosis.nodes.len() {
+            let above = at.parent.and_then(|parent| self.diagnosis.nodes.get(parent));
+            let Some(above) = above.filter(|above| above.jvm == node.jvm && nearest.len() < self.nearest) else {
+                break;
+            };
+            // What a call may run is no method that could have an anchor, and nor are natives.
+            if above.kind == "method" {
+                nearest.push(above.method.split('(').next().unwrap_or_default());
+            }
+            at = above;
+        }
+        nearest.reverse();
+        (!nearest.is_empty()).then(|| nearest.join(" > "))
+    }
+}
+
 impl<'a> NodeData<'a> {
-    fn of(diagnosis: &'a Diagnosis, children: &[Vec<usize>], at: usize, node: &'a DiagnosisNode) -> NodeData<'a> {
-        let below = children.get(at).into_iter().flatten();
-        let below = below.filter_map(|child| Some((*child, diagnosis.nodes.get(*child)?)));
+    fn of(shown: &Shown<'a>, at: usize, node: &'a DiagnosisNode) -> NodeData<'a> {
+        let below = shown.children.get(at).into_iter().flatten();
+        let below = below.filter_map(|child| Some((*child, shown.diagnosis.nodes.get(*child)?)));
         NodeData {
             method: &node.method,
             jvm: node.jvm,
@@ -151,7 +200,8 @@ impl<'a> NodeData<'a> {
             followed: node.followed,
             lines: &node.lines,
             via: &node.via,
-            children: below.map(|(child, node)| NodeData::of(diagnosis, children, child, node)).collect(),
+            within: shown.within(node),
+            children: below.map(|(child, node)| NodeData::of(shown, child, node)).collect(),
         }
     }
 }
@@ -191,7 +241,7 @@ mod tests {
         let cost = DiagnosisCost { classes: 3, retransforms: 5, longest_stop_nanos: 12_000_000, cpu_nanos: 500_000 };
         let diagnosis =
             Diagnosis { method: "a.A.a()".to_owned(), calls: 9, slow: 2, nodes, cost, ..Diagnosis::default() };
-        let json: Value = serde_json::from_str(&diagnosis_json(&diagnosis, DiagnosisOrder::Share)).unwrap();
+        let json: Value = serde_json::from_str(&diagnosis_json(&diagnosis, DiagnosisJson::default())).unwrap();
         assert_eq!((&json["method"], &json["calls"], &json["slow"]), (&json!("a.A.a()"), &json!(9), &json!(2)));
         assert_eq!((&json["explained"], &json["sentence"]), (&Value::Null, &Value::Null));
         assert_eq!(json["cost"], json!({"classes": 3, "retransforms": 5, "longest_stop_ms": 12.0, "cpu_ms": 0.5}));
@@ -206,11 +256,30 @@ mod tests {
         assert_eq!((&below["kind"], &below["jvm"]), (&json!("native"), &json!(4711)));
         assert!(tree["children"][0].get("jvm").is_none(), "it is in the JVM of the diagnosed method");
         assert_eq!(tree["children"][2]["children"], json!([]));
+        assert_eq!((&tree["within"], &tree["children"][0]["within"]), (&Value::Null, &json!("a.A.a")));
+        assert_eq!(below["within"], Value::Null, "nothing of this JVM is executing on the thread of the other one");
+    }
+
+    /// One level more adds its caller; what is no method that was measured is no step.
+    #[test]
+    fn the_proposed_context_of_a_node_are_the_nearest_methods_above_it_that_were_measured() {
+        let mut nodes: Vec<DiagnosisNode> =
+            (0..6).map(|at: usize| node(at.checked_sub(1), &format!("a.B.m{at}(int)"), "method", None)).collect();
+        nodes[3].kind = "call-site".to_owned();
+        let diagnosis = Diagnosis { nodes, ..Diagnosis::default() };
+        let of_last = |nearest| {
+            let options = DiagnosisJson { nearest, ..DiagnosisJson::default() };
+            let json: Value = serde_json::from_str(&diagnosis_json(&diagnosis, options)).unwrap();
+            json.pointer(&format!("/tree{}/within", "/children/0".repeat(5))).cloned()
+        };
+        assert_eq!(of_last(1), Some(json!("a.B.m4")));
+        assert_eq!(of_last(3), Some(json!("a.B.m1 > a.B.m2 > a.B.m4")));
+        assert_eq!(of_last(16), Some(json!("a.B.m0 > a.B.m1 > a.B.m2 > a.B.m4")));
     }
 
     #[test]
     fn a_diagnosis_without_nodes_and_one_with_impossible_parents_are_shown_as_far_as_they_go() {
-        let json = |nodes| diagnosis_json(&Diagnosis { nodes, ..Diagnosis::default() }, DiagnosisOrder::Share);
+        let json = |nodes| diagnosis_json(&Diagnosis { nodes, ..Diagnosis::default() }, DiagnosisJson::default());
         let nothing: Value = serde_json::from_str(&json(Vec::new())).unwrap();
         assert_eq!(nothing["tree"], Value::Null);
         let circle = vec![

@@ -12,7 +12,7 @@ mod transaction_data;
 mod units;
 
 pub use data::json;
-pub use diagnosis_data::diagnosis_json;
+pub use diagnosis_data::{DiagnosisJson, diagnosis_json};
 pub use html::{diff_html, html, html_with_time_line};
 pub use terminal::{
     DiagnosisOptions, TerminalOptions, View, allocated, class_and_method, comparison, diagnosis, method, moved,

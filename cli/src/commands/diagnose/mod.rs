@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::Request;
 use trace::DiagnosisOrder;
+use trace::report::DiagnosisJson;
 
 use super::probe;
 use crate::diagnosis::{Manner, follow, microseconds, show};
@@ -69,16 +70,22 @@ pub(crate) struct Arguments {
     /// for each call of the diagnosed method. With `--depth 1`: what a dispatcher calls most.
     #[arg(long, value_name = "WORD", default_value = "share", value_parser = PossibleValuesParser::new(["share", "calls"]).map(order))]
     order: DiagnosisOrder,
+    /// With `--json`: how many methods the context (`within`) has at most that is proposed for a node, to record its calls with `instr probe --in`: the nearest
+    /// ones that were executing, the outermost first. Default: 3. The longer, the fewer calls are recorded in it.
+    #[arg(long = "within", value_name = "METHODS", requires = "json", value_parser = clap::value_parser!(u64).range(1..=16))]
+    nearest: Option<u64>,
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let nearest = arguments.nearest.map(|count| count as usize).unwrap_or(DiagnosisJson::default().nearest);
+    let listed = DiagnosisJson { order: arguments.order, nearest };
     if let Some(claim) = arguments.show {
-        return show(arguments.pid, claim, arguments.json, arguments.order);
+        return show(arguments.pid, claim, arguments.json, listed);
     }
-    let manner = Manner { keep: arguments.keep, json: arguments.json, order: arguments.order };
+    let manner = Manner { keep: arguments.keep, json: arguments.json, listed };
     let meant = match &arguments.method {
         Some(method) => {
             Meant { method: method.clone(), within: arguments.within.clone(), slower_than_us: arguments.slower_than }

@@ -248,9 +248,12 @@ class DiagnoseIT {
     void howFarItGoesCanBeLimited(Jdk jdk) throws Exception {
         try (Running running = start(jdk)) {
             Diagnosed twoLevels = Diagnosed.of(running.program, PAY, "--slower-than", "15ms", "--depth", "2");
-            twoLevels.assertLeadsThrough(SHARED_PATH.subList(0, 2), LEAST_SHARE);
+            List<Diagnosed.Step> steps = twoLevels.assertLeadsThrough(SHARED_PATH.subList(0, 2), LEAST_SHARE);
+            String within = steps.get(1).json().path("within").asText();
+            assertEquals(PAY + " > " + SERVICE + "handle", within, "the methods that were executing");
             assertTrue(twoLevels.chain().stream().noneMatch(step -> step.name().equals("discounts")), twoLevels::toString);
             running.assertNothingIsLeft();
+            assertCallsAreRecordedWithin(running.program, SERVICE + "price", within);
             Finished reported = Diagnosed.run(running.program, PAY, "--slower-than", "15ms", "--report-only").assertExitCode(0);
             JsonNode json = new ObjectMapper().readTree(reported.stdout());
             assertTrue(json.path("slow").asLong() > 0 && json.path("cost").path("classes").asLong() == 1, reported.stdout());
@@ -258,6 +261,12 @@ class DiagnoseIT {
             running.assertNothingIsLeft();
             running.quit();
         }
+    }
+
+    /** A diagnosis proposes the context with which a probe records what it has found. */
+    private static void assertCallsAreRecordedWithin(Dialog program, String method, String within) {
+        Tool.instr(List.of("probe", String.valueOf(program.pid()), method, "--in", within, "--calls", "1")).assertExitCode(0);
+        Awaiting.await(() -> Tool.instr(List.of("claims", String.valueOf(program.pid()))).stdout(), claims -> !claims.contains(within));
     }
 
     /** Of a method without slow calls, without a limit: the largest share of the time of all calls is followed, and none is called slow or recorded as that. */
