@@ -36,4 +36,5 @@ pub use tables::metrics_table::{KeyValue, MetricsConfig};
 pub use tables::monitor_tables::{Detail, MonitorConfig, SlowCallsConfig};
 pub use tables::sampler::{SamplerConfig, SamplerEngine};
 pub use tables::trace_table::{JvmEvents, ProbeClock, TraceConfig, TraceMode, WhenFull};
+pub use tables::walk_table::WalkConfig;
 pub use tables::watch_table::WatchConfig;

@@ -16,10 +16,11 @@ use crate::tables::metrics_table::MetricsConfig;
 use crate::tables::monitor_tables::{MonitorConfig, SlowCallsConfig};
 use crate::tables::sampler::SamplerConfig;
 use crate::tables::trace_table::TraceConfig;
+use crate::tables::walk_table::WalkConfig;
 use crate::tables::watch_table::WatchConfig;
 
 /// The tables of the file, in the order of `docs/configuration.md`.
-pub(crate) const TABLES: [TableDeclaration; 17] = [
+pub(crate) const TABLES: [TableDeclaration; 18] = [
     Rule::TABLE,
     ContextConfig::TABLE,
     TraceConfig::TABLE,
@@ -37,6 +38,7 @@ pub(crate) const TABLES: [TableDeclaration; 17] = [
     GovernorConfig::TABLE,
     MonitorConfig::TABLE,
     SlowCallsConfig::TABLE,
+    WalkConfig::TABLE,
 ];
 
 /// Configuration of the instr agent: what is instrumented, with which template, and where the results go.
@@ -72,6 +74,8 @@ pub struct Config {
     pub monitor: Option<MonitorConfig>,
     /// From which length on calls are slow; the first that has the method counts.
     pub slow_calls: Vec<SlowCallsConfig>,
+    /// `[walk]`, if it is stated.
+    pub walk: Option<WalkConfig>,
     /// The rules, in order: the first that matches a method decides.
     pub rules: Vec<Rule>,
     /// Probes inside contexts.
@@ -88,7 +92,7 @@ impl Config {
         secrets::without(&self.secrets, self.source.text())
     }
 
-    /// Returns the names of the tables that differ and that a running agent cannot change: all but the rules, the contexts, the monitor, what they leave out, and the jars with
+    /// Returns the names of the tables that differ and that a running agent cannot change: all but the rules, the contexts, the monitor, the walks, what they leave out, and the jars with
     /// templates.
     pub fn fixed_tables_that_differ(&self, other: &Config) -> Vec<&'static str> {
         let without_templates = |agent: &AgentConfig| AgentConfig { templates: Vec::new(), ..agent.clone() };

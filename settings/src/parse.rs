@@ -17,6 +17,7 @@ use crate::tables::metrics_table::read_metrics;
 use crate::tables::monitor_tables::{MonitorConfig, read_slow_calls};
 use crate::tables::sampler::SamplerConfig;
 use crate::tables::trace_table::read_trace;
+use crate::tables::walk_table::WalkConfig;
 use crate::tables::watch_table::WatchConfig;
 
 /// Reads a configuration. `file_name` is only shown in diagnostics.
@@ -64,13 +65,15 @@ fn read_config(top: &TableReader<'_, '_>, problems: &mut Problems) -> Config {
         governor: read_table(top, problems, GovernorConfig::read).unwrap_or_default(),
         monitor: read_table(top, problems, MonitorConfig::read),
         slow_calls: read_slow_calls(top, problems),
+        walk: read_table(top, problems, WalkConfig::read),
         rules,
         contexts: read_contexts(top, problems),
         source: problems.source(),
         secrets,
     };
     check_bursts(&config, problems);
-    let is_without_rules = config.sampler.is_some() || config.allocation.is_some() || !config.contexts.is_empty();
+    let is_without_rules =
+        config.sampler.is_some() || config.allocation.is_some() || config.walk.is_some() || !config.contexts.is_empty();
     if !config.rules.is_empty() || !is_without_rules {
         check_rules(&config.rules, problems);
     }

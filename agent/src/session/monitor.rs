@@ -308,11 +308,7 @@ impl Session {
             session.monitor.0.lock().is_searching = false;
         };
         match std::thread::Builder::new().name("instr-monitor".to_owned()).spawn(search) {
-            Ok(thread) => {
-                let threads = &mut self.running.lock().diagnoses;
-                threads.retain(|thread| !thread.is_finished());
-                threads.push(thread);
-            }
+            Ok(thread) => self.running.lock().await_at_the_end(thread),
             Err(error) => {
                 state.is_searching = false;
                 tracing::warn!(%error, "no diagnosis is begun: there is no thread for it");

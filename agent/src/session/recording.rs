@@ -62,13 +62,21 @@ pub(super) struct Running {
     pub(super) governor: Option<JoinHandle<()>>,
     /// The thread that inserts probes into delegates in loaded classes.
     pub(super) delegates: Option<JoinHandle<()>>,
-    /// The threads of diagnoses.
-    pub(super) diagnoses: Vec<JoinHandle<()>>,
+    /// The threads of diagnoses, and of walks that nobody has asked for.
+    analyses: Vec<JoinHandle<()>>,
     pub(super) runtime: Option<RuntimeClasses>,
     /// The trace file, if it could be created.
     pub(super) trace_file: Option<PathBuf>,
     /// Why it could not: a sentence whose subject is the file.
     pub(super) no_trace_file: Option<String>,
+}
+
+impl Running {
+    /// The recording does not end before this thread has.
+    pub(super) fn await_at_the_end(&mut self, analysis: JoinHandle<()>) {
+        self.analyses.retain(|thread| !thread.is_finished());
+        self.analyses.push(analysis);
+    }
 }
 
 impl Session {
@@ -443,8 +451,8 @@ impl Session {
         }
         // Before the drainer, which writes their results.
         self.await_end_of_walk();
-        let diagnoses = std::mem::take(&mut self.running.lock().diagnoses);
-        join(diagnoses);
+        let analyses = std::mem::take(&mut self.running.lock().analyses);
+        join(analyses);
         let (health, sampler, drainer, metrics) = {
             let mut running = self.running.lock();
             (running.health.take(), running.sampler.take(), running.drainer.take(), running.metrics.take())
@@ -461,7 +469,7 @@ impl Session {
         let threads = {
             let mut running = self.running.lock();
             let others = [running.governor.take(), running.claims.take(), running.delegates.take()];
-            others.into_iter().flatten().chain(running.diagnoses.drain(..)).collect::<Vec<_>>()
+            others.into_iter().flatten().chain(running.analyses.drain(..)).collect::<Vec<_>>()
         };
         join(threads);
         // After the drainer: what it found last is published, too.

@@ -8,4 +8,5 @@ pub(crate) mod metrics_table;
 pub(crate) mod monitor_tables;
 pub(crate) mod sampler;
 pub(crate) mod trace_table;
+pub(crate) mod walk_table;
 pub(crate) mod watch_table;

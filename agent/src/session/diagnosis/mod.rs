@@ -187,9 +187,7 @@ impl Session {
         };
         match std::thread::Builder::new().name("instr-diagnose".to_owned()).spawn(work) {
             Ok(thread) => {
-                let threads = &mut self.running.lock().diagnoses;
-                threads.retain(|thread| !thread.is_finished());
-                threads.push(thread);
+                self.running.lock().await_at_the_end(thread);
             }
             Err(error) => {
                 self.take_back(&claim);

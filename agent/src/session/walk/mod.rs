@@ -1,5 +1,6 @@
 //! Walks by request: `run` is the thread, `measuring` what it does on each level (`levels`), `hooks` its probes. What is followed and what is found is decided in `walks/`.
 
+mod by_itself;
 mod hooks;
 mod levels;
 mod measuring;
@@ -18,9 +19,10 @@ use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
 
 use super::Session;
-use crate::jvm::block_signals;
+use crate::jvm::{block_signals, thread_cpu_time};
 use crate::recorder::NestedCalls;
 use crate::walks::Policy;
+use by_itself::Due;
 use run::{Options, Run};
 
 /// Hot methods from which one walks up, unless the request states another number, and at most.
@@ -40,6 +42,8 @@ pub(super) struct Walks {
     /// Walks are numbered from 1.
     last_number: AtomicU64,
     state: Arc<Mutex<Option<Walk>>>,
+    /// When the next one begins that nobody asks for.
+    due: Mutex<Due>,
     /// What it sees of the calls that are recorded.
     pub(super) calls: Arc<NestedCalls>,
 }
@@ -65,6 +69,17 @@ impl Session {
             Some(method) => Some(self.method_to_walk_from(method)?),
             None => None,
         };
+        self.walk(options, root, goes_on)?;
+        self.walk_progress()
+    }
+
+    /// Walks up, one at a time. Returns the processor time that its thread has used.
+    fn walk(
+        &self,
+        options: Options,
+        root: Option<String>,
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Duration, Refusal> {
         let Some(_one_at_a_time) = self.walks.walking.try_lock() else {
             return Err(Refusal::new(ErrorCode::Busy, "another walk is under way")
                 .help("`instr walk PID --show` shows it; ask again when it is over"));
@@ -86,7 +101,7 @@ impl Session {
                 if catch_unwind(AssertUnwindSafe(|| run.finish(failure.as_deref()))).is_err() {
                     tracing::error!("the probes of a walk stay for a while: internal error, please report it");
                 }
-                found
+                found.map(|()| thread_cpu_time())
             });
             found.unwrap_or_else(|| Err(Refusal::from("the JVM takes no more threads".to_owned())))
         };
@@ -99,8 +114,7 @@ impl Session {
         if result.is_err() {
             self.walks.state.lock().take_if(|walk| walk.end.is_none());
         }
-        result?;
-        self.walk_progress()
+        result
     }
 
     /// The present moment by the clock of records.

@@ -156,6 +156,29 @@ class WalkIT {
         assertEquals(List.of(), Trace.read(directory.resolve("trace.jfr")).calls(), "calls that were recorded for the walk alone");
     }
 
+    /** One after the other, without anybody who asks. */
+    @EachJdk(oldestAndNewest = true)
+    void walksAreMadeByThemselves(Jdk jdk) throws IOException {
+        CallersGraph graph = new CallersGraph(1);
+        Path directory = RunDirectories.create();
+        AgentConfig config = AgentConfig.of("[walk]\nevery = \"10 s\"\nsampling = \"2 s\"\nlevels = 1\n");
+        try (Dialog program = graph.compiled(jdk, RunDirectories.create()).with(SEEN).talkWithAgent(config, directory)) {
+            String pid = String.valueOf(program.pid());
+            await(() -> Tool.instr(List.of("report", "--json", directory.resolve("trace.jfr").toString())).stdout(), report -> walks(report) >= 2);
+            assertTrue(show(pid).contains("level 1: callers of " + METHOD.formatted("hot")), () -> show(pid));
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private static int walks(String report) {
+        try {
+            return new ObjectMapper().readTree(report).path("walks").size();
+        } catch (IOException e) {
+            return 0;
+        }
+    }
+
     private static List<String> edges(JsonNode walk) {
         List<String> edges = new ArrayList<>();
         for (JsonNode level : walk.path("levels")) {
