@@ -14,6 +14,9 @@ pub const WALK_HOOKS: usize = 16;
 /// Callers with this share of a level are followed, unless the request states another one, in percent.
 pub const WALK_PERCENT: u32 = 5;
 
+/// Why a walk has ended whose client has closed its connection.
+pub const CLIENT_LEFT: &str = "its client has left";
+
 /// A request for a walk, as [`Request::Walk`](crate::Request::Walk) has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WalkRequest {

@@ -124,6 +124,7 @@ impl Run<'_> {
         }
         wait(DRAINED, goes_on);
         let seen = self.session.walks.calls.seen();
+        self.hooks.figures.calls += seen.calls.values().sum::<u64>();
         let numbered = numbered(&all);
         let expected = |methods: &mut dyn Iterator<Item = &Arc<str>>| -> f64 {
             let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use control::{HotBy, HotSpot, Refusal, Walk};
+use control::{CLIENT_LEFT, HotBy, HotSpot, Refusal, Walk};
 use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -66,7 +66,7 @@ impl<'s> Run<'s> {
         shared: Arc<Mutex<Option<Walk>>>,
     ) -> Run<'s> {
         let (without, ascents, random, end) = Default::default();
-        let hooks = Hooks::of_walk(number);
+        let hooks = Hooks::of_walk(number, session.walks.costs.lock().clone());
         Run { session, options, root, shared, hooks, without, ascents, random, has_margins: false, end }
     }
 
@@ -97,7 +97,7 @@ impl<'s> Run<'s> {
         if self.session.instrumentation.is_leaving() {
             "the recording ended, or the agent was detached"
         } else {
-            self.session.why_paused().unwrap_or("its client has left")
+            self.session.why_paused().unwrap_or(CLIENT_LEFT)
         }
     }
 
@@ -252,6 +252,7 @@ impl<'s> Run<'s> {
     }
 
     pub(super) fn publish(&self) {
+        self.hooks.note_costs(self.session);
         if let Some(walk) = &mut *self.shared.lock() {
             walk.hooks = self.hooks.shown();
         }
