@@ -193,7 +193,7 @@ impl Hooks {
         for hook in methods.iter().filter_map(|method| self.by_method.get(method)) {
             for probe in &hook.probes {
                 // Not recorded: a walk does this many times a second.
-                session.instrumentation.live.add_claim(*probe, (hook.claim, level, true));
+                session.instrumentation.live.set_for_walk(*probe, hook.claim, level);
             }
         }
     }

@@ -20,6 +20,11 @@ const RATES: Duration = Duration::from_millis(600);
 const DRAINED: Duration = Duration::from_millis(250);
 /// So long one waits for calls of callers to end, so that calls within them have a caller.
 const GRACE: Duration = Duration::from_secs(2);
+/// The part of the calls of a level that may be recorded for that.
+const FOR_RATES: u64 = 4;
+/// The first of these windows, and the longest. Each of the others is as long as an equal part of these calls is expected to take.
+const FIRST: Duration = Duration::from_micros(250);
+const LONGEST: Duration = Duration::from_millis(4);
 /// Windows a period, as far as it has some.
 const WINDOWS: u32 = 30;
 /// A window is open for so long at least.
@@ -109,7 +114,7 @@ impl Run<'_> {
     }
 
     /// Looks in windows how often methods are called, and decides whether all calls are recorded, all of the callers, or those in windows only: no more than are
-    /// wanted, and than the budget allows.
+    /// wanted, and than the budget allows. The calls that are left of those that are wanted are the limit from now on.
     fn how_to_record(
         &mut self,
         (callees, callers): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>),
@@ -117,9 +122,15 @@ impl Run<'_> {
     ) -> Recorded {
         let all: FxHashSet<Arc<str>> = callees.union(callers).cloned().collect();
         self.look_at((callees, callers), self.session.record_time());
-        let (begin, mut open) = (Instant::now(), Duration::ZERO);
-        while begin.elapsed() < RATES && goes_on() {
-            open += self.record_for(&all, RATES / WINDOWS / 5);
+        let (live, wanted) = (&self.session.instrumentation.live, self.options.calls);
+        let for_rates = wanted / FOR_RATES;
+        live.limit_calls_of_walk(for_rates);
+        let (begin, mut open, mut window) = (Instant::now(), Duration::ZERO, FIRST);
+        while begin.elapsed() < RATES && goes_on() && live.calls_left_to_walk() > 0 {
+            open += self.record_for(&all, window);
+            let (each, used) =
+                (for_rates / u64::from(WINDOWS), for_rates.saturating_sub(live.calls_left_to_walk()).max(1));
+            window = open.mul_f64(each as f64 / used as f64).min(LONGEST);
             wait((RATES / WINDOWS).mul_f64(2.0 * self.random.part()), goes_on);
         }
         wait(DRAINED, goes_on);
@@ -128,23 +139,26 @@ impl Run<'_> {
         let numbered = numbered(&all);
         let expected = |methods: &mut dyn Iterator<Item = &Arc<str>>| -> f64 {
             let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
-            calls as f64 / open.as_secs_f64().max(1e-3) * self.options.period.as_secs_f64()
+            calls as f64 / open.as_secs_f64().max(1e-4) * self.options.period.as_secs_f64()
         };
-        let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(self.options.calls as f64);
+        let calls_left = wanted - for_rates + live.calls_left_to_walk();
+        live.limit_calls_of_walk(calls_left);
+        let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(calls_left as f64);
         let of_callers = expected(&mut callers.iter());
-        let has_all_callers = of_callers <= most;
+        // The limit is that of callers and callees together.
+        let has_all_callers = of_callers <= most / 2.0;
         let in_windows =
             if has_all_callers { expected(&mut callees.difference(callers)) } else { expected(&mut all.iter()) };
-        let left = if has_all_callers { (most - of_callers).max(most / 2.0) } else { most };
+        let left = if has_all_callers { most - of_callers } else { most };
         // `None`: all the time.
         let open = (in_windows > left).then(|| (self.options.period / WINDOWS).mul_f64(left / in_windows));
         Recorded { has_all_callers, open: open.map(|open| open.max(SHORTEST)) }
     }
 
-    /// Has these methods record their calls for the period, all the time or in windows at random moments that are open for so long, or until there are enough.
+    /// Has these methods record their calls for the period, all the time or in windows at random moments that are open for so long, or until no call is left of the limit.
     fn record_in_windows(&mut self, methods: &FxHashSet<Arc<str>>, open: Option<Duration>, goes_on: &dyn Fn() -> bool) {
-        let (most, nested) = (self.options.calls, Arc::clone(&self.session.walks.calls));
-        let goes_on = || goes_on() && nested.calls_of_callees() < most;
+        let live = &self.session.instrumentation.live;
+        let goes_on = || goes_on() && live.calls_left_to_walk() > 0;
         let begin = Instant::now();
         let Some(open) = open else {
             self.hooks.set_level(self.session, methods, Level::Time);

@@ -33,7 +33,7 @@ pub(super) const ABOVE: &str = "it is above methods of which no call was measure
 pub(super) struct Options {
     pub(super) seconds: u64,
     pub(super) period: Duration,
-    /// The measured calls of a level that are enough.
+    /// Most recorded calls of a level and its callers.
     pub(super) calls: u64,
     pub(super) top: usize,
     pub(super) hooks: usize,

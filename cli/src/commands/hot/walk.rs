@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// For how long each level is measured: milliseconds.
     #[arg(long, value_name = "MS", default_value_t = WALK_PERIOD_MS, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     period: u64,
-    /// A level ends early when this number of its calls has been measured.
+    /// Most calls that are recorded a level, those of its methods and of their callers together. A level ends early when they are used up.
     #[arg(long, value_name = "N", default_value_t = WALK_CALLS, value_parser = clap::value_parser!(u64).range(1..))]
     calls: u64,
     /// Most levels.

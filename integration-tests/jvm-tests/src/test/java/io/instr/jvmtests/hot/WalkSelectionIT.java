@@ -81,6 +81,25 @@ class WalkSelectionIT {
         }
     }
 
+    /** Hooks that are executed while a level is measured: N at most. */
+    @EachJdk(oldestAndNewest = true)
+    void noMoreCallsAreRecordedThanWanted(Jdk jdk) throws IOException {
+        int calls = 1000;
+        int levels = 2;
+        try (Dialog program = TwoHotMethods.start(jdk, RunDirectories.create())) {
+            JsonNode found = walk(program, "--method", TwoHotMethods.named("right"), "--levels", String.valueOf(levels), "--calls", String.valueOf(calls), "--seconds", "1", "--period", "2000");
+            long recorded = found.path("hooks").path("calls").asLong();
+            assertTrue(recorded <= levels * calls, () -> recorded + " recorded calls: " + found);
+            // The program calls the hot method more often than a thousand times a second.
+            assertTrue(recorded > calls, () -> recorded + " recorded calls: " + found);
+            assertEquals(1 + levels, found.path("levels").size(), found::toString);
+            for (JsonNode level : found.path("levels")) {
+                assertEquals("measured", level.path("source").asText(), found::toString);
+            }
+            TwoHotMethods.assertUnharmed(program);
+        }
+    }
+
     private static JsonNode walk(Dialog program, String... options) throws IOException {
         // Until the JIT has compiled most of it.
         await(() -> TwoHotMethods.truth(program), counted -> counted[0] > 20_000);
