@@ -80,6 +80,10 @@ impl<'s> Run<'s> {
             level += 1;
             let levels = self.two_levels(level);
             let seen = self.measure(&levels, goes_on)?;
+            // It was ended before anything of the level was measured.
+            if !goes_on() && seen.as_ref().is_none_or(|seen| seen.nested.calls.is_empty()) {
+                break;
+            }
             self.note_levels(&levels, seen.as_ref());
             let Options { policy, .. } = &self.options;
             for (ascent, followed) in self.ascents.iter_mut().zip(levels.followed) {
