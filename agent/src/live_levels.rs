@@ -20,6 +20,11 @@ const COUNTING: u8 = 48;
 /// Off until all probes of one change are there, then time or full: one store into the word of its level arms all of them.
 const ARMED_TO_TIME: u8 = 56;
 const ARMED_TO_FULL: u8 = 64;
+/// Time, for as many calls as are left.
+const LIMITED: u8 = 72;
+/// Where the number of these is: no level.
+#[cfg(test)]
+const LEFT: u8 = 80;
 
 /// In front of probe 0: one byte for each level, with which Java code warms up.
 const WARM_UP: [u8; 5] = [OFF, WATCH, TIME, FULL, BURST];
@@ -29,6 +34,7 @@ const IN_FRONT: usize = WARM_UP.len();
 const TIME_WORD: i64 = -1;
 const FULL_WORD: i64 = -2;
 const COUNTED_WORD: i64 = -3;
+const LIMITED_WORD: i64 = -4;
 /// The tick before the first and after the last.
 const NO_TICK: i64 = 1;
 
@@ -48,6 +54,9 @@ struct Words {
     _counting: AtomicI64,
     armed_to_time: AtomicI64,
     armed_to_full: AtomicI64,
+    _limited: AtomicI64,
+    /// Each call at a limited level takes one, also when there is none left.
+    calls_left: AtomicI64,
 }
 
 static WORDS: Words = Words {
@@ -60,6 +69,8 @@ static WORDS: Words = Words {
     _counting: AtomicI64::new(COUNTED_WORD),
     armed_to_time: AtomicI64::new(0),
     armed_to_full: AtomicI64::new(0),
+    _limited: AtomicI64::new(LIMITED_WORD),
+    calls_left: AtomicI64::new(0),
 };
 
 /// The levels of all live probes of the process.
@@ -117,6 +128,27 @@ impl LiveLevels {
                 Level::Full => FULL,
             },
         );
+    }
+
+    /// Sets the level of a probe; at level time its calls are recorded as long as some are left of the limit.
+    pub(crate) fn set_limited(&self, probe: u32, level: Level) {
+        if level == Level::Time { self.put(probe, LIMITED) } else { self.set(probe, level) }
+    }
+
+    /// All probes with a limit together record this number of calls from now on.
+    pub(crate) fn limit_calls(&self, calls: u64) {
+        WORDS.calls_left.store(i64::try_from(calls).unwrap_or(i64::MAX), Ordering::Release);
+    }
+
+    /// Returns how many of these are left.
+    pub(crate) fn calls_left(&self) -> u64 {
+        u64::try_from(WORDS.calls_left.load(Ordering::Acquire)).unwrap_or(0)
+    }
+
+    /// Whether calls of the probe take one of these.
+    #[cfg(test)]
+    pub(crate) fn is_limited(&self, probe: u32) -> bool {
+        self.byte(probe).is_some_and(|byte| byte.load(Ordering::Relaxed) == LIMITED)
     }
 
     fn put(&self, probe: u32, value: u8) {
@@ -189,7 +221,7 @@ impl LiveLevels {
     pub(crate) fn get(&self, probe: u32) -> Level {
         match self.byte(probe).map(|byte| byte.load(Ordering::Relaxed)) {
             Some(WATCH | COUNTING) => Level::Watch,
-            Some(TIME) => Level::Time,
+            Some(TIME | LIMITED) => Level::Time,
             Some(FULL) => Level::Full,
             Some(BURST) => Level::Burst,
             _ => Level::Off,
@@ -265,15 +297,31 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_one_of_calls_at_level_time() {
+        let (levels, probe) = (of_process(), 0x00ab_cdee);
+        levels.set_limited(probe, Level::Time);
+        assert_eq!((levels.get(probe), levels.is_limited(probe)), (Level::Time, true));
+        levels.set_limited(probe, Level::Full);
+        assert_eq!((levels.get(probe), levels.is_limited(probe)), (Level::Full, false));
+        levels.limit_calls(u64::MAX);
+        assert_eq!(levels.calls_left(), i64::MAX as u64);
+        // As Java code leaves it when it has found none.
+        WORDS.calls_left.store(-1, Ordering::Relaxed);
+        assert_eq!(levels.calls_left(), 0);
+    }
+
+    #[test]
     fn java_code_and_this_table_agree() {
         let java = include_str!("../../java-runtime/src/main/java/java/instr/Live.java");
         let lines = [
             format!("TIME = {TIME_WORD};"),
             format!("FULL = {FULL_WORD};"),
             format!("COUNTED = {COUNTED_WORD};"),
+            format!("LIMITED = {LIMITED_WORD};"),
             format!("NO_TICK = {NO_TICK};"),
             format!("TICK = WORDS + {WATCH};"),
             format!("BURST = WORDS + {BURST};"),
+            format!("LEFT = WORDS + {LEFT};"),
             format!("OFF_ID = -{IN_FRONT};"),
         ];
         for line in lines {
@@ -295,6 +343,8 @@ mod tests {
             (BURST, &WORDS.burst),
             (SWITCHED_OFF, &WORDS._switched_off),
             (COUNTING, &WORDS._counting),
+            (LIMITED, &WORDS._limited),
+            (LEFT, &WORDS.calls_left),
         ];
         for (offset, word) in at {
             assert_eq!(word.as_ptr() as u64, of_process().words() + u64::from(offset));

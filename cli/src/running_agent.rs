@@ -1,7 +1,9 @@
 //! The agent in a running JVM, as it answers on its socket.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -156,15 +158,65 @@ fn failure(Refusal { error, code, help }: Refusal) -> anyhow::Error {
     }
 }
 
+/// A request whose answer takes its time: it is read on a thread of its own. The agent gives up requests whose connection is closed.
+pub(crate) struct PendingAnswer<T> {
+    stream: UnixStream,
+    answer: Receiver<Result<T>>,
+}
+
+impl<T: DeserializeOwned + Send + 'static> PendingAnswer<T> {
+    /// Asks the agent in the JVM with this process id, and waits for its answer however long that takes.
+    pub(crate) fn ask(pid: u32, request: Request) -> Result<PendingAnswer<T>> {
+        let process = Process::find(pid)?;
+        process.check_running()?;
+        let stream = connect(&process)?;
+        let own = stream.try_clone()?;
+        let (give, answer) = channel();
+        std::thread::Builder::new().name("agent".to_owned()).spawn(move || {
+            let text = exchange(&process, own, &request, None);
+            // Nobody waits any more if this command ends.
+            let _ = give.send(text.and_then(|text| read(pid, &text)));
+        })?;
+        Ok(PendingAnswer { stream, answer })
+    }
+
+    /// Waits for the answer for this time; `None` if there is none yet.
+    pub(crate) fn wait(&self, time: Duration) -> Option<Result<T>> {
+        match self.answer.recv_timeout(time) {
+            Ok(answer) => Some(answer),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                Some(Err(anyhow::anyhow!("internal error: the thread that asks has ended")))
+            }
+        }
+    }
+
+    /// Closes the connection.
+    pub(crate) fn give_up(&self) {
+        // The agent may have closed it before.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
 fn ask_process(process: &Process, request: &Request, patience: Duration) -> Result<String> {
+    exchange(process, connect(process)?, request, Some(patience))
+}
+
+/// Sends a request and returns the answer, for which is waited for so long; `None`: for ever.
+fn exchange(
+    process: &Process,
+    mut stream: UnixStream,
+    request: &Request,
+    patience: Option<Duration>,
+) -> Result<String> {
     let pid = process.pid;
-    let mut stream = connect(process)?;
-    stream.set_read_timeout(Some(patience)).and_then(|()| stream.set_write_timeout(Some(patience)))?;
+    stream.set_read_timeout(patience).and_then(|()| stream.set_write_timeout(patience))?;
     let silent = |error: io::Error| {
         let help = if process.is_stopped() {
             format!("the process is stopped; `kill -CONT {pid}` lets it go on")
         } else {
-            format!("it did not answer within {} s: it may be busy, ask again ({error})", patience.as_secs_f64())
+            let within = patience.map_or(String::new(), |patience| format!(" within {} s", patience.as_secs_f64()));
+            format!("it did not answer{within}: it may be busy, ask again ({error})")
         };
         Failure::new(format!("the agent in process {pid} does not answer"), help)
     };

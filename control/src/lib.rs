@@ -33,8 +33,8 @@ pub use calls::hot_spots::{
 };
 pub use calls::suspects::{Suspect, SuspectList};
 pub use calls::walk::{
-    WALK_CALLS, WALK_HOOKS, WALK_LEVELS, WALK_PERCENT, WALK_PERIOD_MS, Walk, WalkCaller, WalkHooks, WalkLevel,
-    WalkRequest,
+    CLIENT_LEFT, WALK_CALLS, WALK_HOOKS, WALK_LEVELS, WALK_PERCENT, WALK_PERIOD_MS, Walk, WalkCaller, WalkHooks,
+    WalkLevel, WalkRequest,
 };
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
 pub use claims::{
@@ -52,5 +52,5 @@ pub use schema::protocol_schema;
 pub use socket_name::{namespace_of, socket_name};
 pub use status::{
     Analysis, BaggageAllowed, Bursts, ContextFigures, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent,
-    RecordedTime, Retransforms, Sending, Status,
+    RecordedTime, Retransforms, Sending, Status, WalkTotals,
 };

@@ -75,6 +75,9 @@ messages! {
         /// Which hosts may be sent the names of contexts, and whose are believed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub baggage: Option<BaggageAllowed>,
+        /// What walks have cost, if there were any since the agent was attached.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub walks: Option<WalkTotals>,
         /// The latest changes of levels, with reasons.
         pub decisions: Vec<String>,
         /// The methods that took the most time.
@@ -139,6 +142,26 @@ messages! {
         /// Classes that wait, with the reason.
         #[serde(default)]
         pub waiting: Vec<String>,
+    }
+
+    /// What all walks together have cost (`instr walk`).
+    pub struct WalkTotals {
+        /// Walks that have begun.
+        pub walks: u64,
+        /// Probes that are there for a walk at present.
+        pub present: usize,
+        /// Those of them that record at present.
+        pub active: usize,
+        /// Most at a time.
+        pub most: usize,
+        /// Calls that they recorded.
+        pub calls: u64,
+        /// Calls that began before a level was measured, and ended meanwhile.
+        pub late: u64,
+        /// How often classes were changed.
+        pub changes: usize,
+        /// The longest time for which the application was stopped for that, in milliseconds.
+        pub longest_stop_ms: f64,
     }
 
     /// Live probes of one category.

@@ -55,6 +55,11 @@ impl ClaimedProbe {
         self.claims.iter().filter(|(.., wants)| *wants).map(|(id, ..)| *id)
     }
 
+    /// Whether no other claim is about the method.
+    pub(crate) fn is_only_wanted_by(&self, claim: u32) -> bool {
+        self.claims.iter().all(|(id, ..)| *id == claim)
+    }
+
     /// Whether claims decide about the level.
     pub(crate) fn is_by_person(&self) -> bool {
         !self.claims.is_empty()

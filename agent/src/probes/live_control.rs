@@ -42,6 +42,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// As the owner of a change.
 const GOVERNOR: &str = "governor";
+const WALK: &str = "walk";
 /// A method at level full is set to time, not to watch, if it takes less than this part of the budget then.
 const MOST_OF_ONE: f64 = 0.5;
 /// In place of a level: the method has no probe.
@@ -274,7 +275,11 @@ impl LiveControl {
     ) -> Option<LevelChange> {
         state.raised.remove(&probe);
         let from = self.levels.get(probe);
-        self.levels.set(probe, to);
+        if owner == WALK {
+            self.levels.set_limited(probe, to)
+        } else {
+            self.levels.set(probe, to)
+        }
         if from == to {
             return None;
         }

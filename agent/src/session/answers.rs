@@ -100,6 +100,7 @@ impl Controlled for Session {
             retransforms: self.reconciler.counts(),
             contexts: contexts::of_process().figures(),
             baggage: Some(baggage_allowed(&self.instrumentation.config.conditions)),
+            walks: self.walk_totals(),
             decisions: self.instrumentation.live.decisions(),
             hottest: hottest::methods(&sources, methods, durations, goes_on),
         }

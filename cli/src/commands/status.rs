@@ -1,7 +1,9 @@
 //! `instr status`: what the agent in a running JVM has done and decided.
 
 use anyhow::Result;
-use control::{Bursts, Dumped, Failing, GovernorFigures, LiveCounts, Request, Retransforms, Sending, Status};
+use control::{
+    Bursts, Dumped, Failing, GovernorFigures, LiveCounts, Request, Retransforms, Sending, Status, WalkTotals,
+};
 use trace::report::counted;
 
 use crate::running_agent::{ask, ask_text};
@@ -68,6 +70,7 @@ fn text(status: &Status) -> String {
     }
     lines.extend(status.otlp.iter().flat_map(sending));
     lines.extend(retransforms(&status.retransforms));
+    lines.extend(status.walks.as_ref().map(walks));
     lines.extend(status.warnings.iter().map(|warning| format!("warning: {warning}")));
     lines.extend(status.decisions.iter().map(|decision| format!("  {decision}")));
     lines.push(String::new());
@@ -118,6 +121,18 @@ fn retransforms(done: &Retransforms) -> Vec<String> {
     lines
 }
 
+/// What walks have cost.
+fn walks(totals: &WalkTotals) -> String {
+    let WalkTotals { walks, present, active, most, calls, late, changes, longest_stop_ms } = totals;
+    format!(
+        "walks: {walks}; probes: {present} at present, {active} of them active, at most {most} at a time; {}, {} that began before; classes changed {}, \
+         longest stop {longest_stop_ms:.1} ms",
+        counted(*calls, "recorded call"),
+        counted(*late, "call"),
+        counted(*changes as u64, "time"),
+    )
+}
+
 /// What was sent, and why no more is.
 fn sending(sending: &Sending) -> Vec<String> {
     let Sending { url, metrics_sent, metrics_dropped, spans_sent, spans_dropped, failing } = sending;
@@ -157,6 +172,7 @@ mod tests {
             "decisions": ["1.0 s: a.B.c set to watch"], "hottest": [], "ended": "the trace file is full",
             "trace_file_trouble": "is full",
             "retransforms": {"batches": 2, "classes": 31, "rejected": 1, "longest_stop_ms": 3.26, "waiting": ["a.Main waits"]},
+            "walks": {"walks": 2, "present": 3, "active": 1, "most": 5, "calls": 41022, "late": 1, "changes": 9, "longest_stop_ms": 3.64},
             "dumps": [{"file": "t-1.jfr", "bytes": 1_500_000, "seconds": 10.0, "reason": "asked for by a user"}],
         });
         let expected = "process 7, instr 0.1.0\n\
@@ -175,6 +191,8 @@ mod tests {
             otlp fails: it answers 401 (12 attempts in 70 s)\n\
             retransformed: 31 classes in 2 batches, 1 rejected; the application was stopped for at most 3.3 ms\n\
             waits: a.Main waits\n\
+            walks: 2; probes: 3 at present, 1 of them active, at most 5 at a time; 41,022 recorded calls, 1 call that began before; classes changed 9 times, \
+            longest stop 3.6 ms\n\
             warning: rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?\n\
             \x20 1.0 s: a.B.c set to watch\n";
         assert_eq!(text(&serde_json::from_value(answer.clone()).unwrap()), expected);

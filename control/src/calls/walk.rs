@@ -7,12 +7,15 @@ use crate::message::messages;
 pub const WALK_LEVELS: usize = 8;
 /// For how long a level is measured, unless the request states another time, in milliseconds.
 pub const WALK_PERIOD_MS: u64 = 3_000;
-/// ... or until so many calls have been measured.
+/// ... or until so many calls have been recorded.
 pub const WALK_CALLS: u64 = 20_000;
 /// Probes of a walk at a time, unless the request states another number.
 pub const WALK_HOOKS: usize = 16;
 /// Callers with this share of a level are followed, unless the request states another one, in percent.
 pub const WALK_PERCENT: u32 = 5;
+
+/// Why a walk has ended whose client has closed its connection.
+pub const CLIENT_LEFT: &str = "its client has left";
 
 /// A request for a walk, as [`Request::Walk`](crate::Request::Walk) has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,7 +28,7 @@ pub struct WalkRequest {
     pub seconds: Option<u64>,
     /// For how long each level is measured, in milliseconds.
     pub period_ms: Option<u64>,
-    /// ... or until so many calls of it have been measured.
+    /// ... or until so many calls of it and of its callers have been recorded; never more.
     pub calls: Option<u64>,
     /// So many levels.
     pub levels: Option<usize>,

@@ -159,13 +159,6 @@ impl NestedCalls {
         self.with(|state| state.call(number, start, duration));
     }
 
-    /// Returns how many calls of callees were seen up to now.
-    pub(crate) fn calls_of_callees(&self) -> u64 {
-        let state = self.state.lock();
-        let Some(State { nesting, calls, .. }) = state.as_ref() else { return 0 };
-        nesting.callees.iter().filter_map(|method| calls.get(method)).sum()
-    }
-
     /// Returns what was seen up to now.
     pub(crate) fn seen(&self) -> Nested {
         let state = self.state.lock();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use control::{ClaimLimits, WalkHooks};
+use control::{ClaimLimits, WalkHooks, WalkTotals};
 use instrument_core::level::Level;
 use records::probe_registry::KnownProbe;
 use rustc_hash::FxHashSet;
@@ -32,6 +32,8 @@ pub(super) struct Hooks {
     walk: u64,
     /// The number of probes that the recording was given last.
     recorded: usize,
+    /// What earlier walks have cost.
+    before: Figures,
     by_method: BTreeMap<Arc<str>, Hook>,
     pub(super) figures: Figures,
 }
@@ -46,10 +48,35 @@ pub(super) struct Figures {
     longest_stop: Duration,
 }
 
+impl Figures {
+    /// Returns these figures and those of a later walk together.
+    fn and(&self, later: &Figures) -> Figures {
+        Figures {
+            most: self.most.max(later.most),
+            calls: self.calls + later.calls,
+            late: self.late + later.late,
+            changes: self.changes + later.changes,
+            longest_stop: self.longest_stop.max(later.longest_stop),
+        }
+    }
+
+    /// Returns them as the status of the agent has them, with the numbers of walks, of probes and of those that record.
+    pub(super) fn totals(&self, walks: u64, (present, active): (usize, usize)) -> WalkTotals {
+        let Figures { most, calls, late, changes, longest_stop } = *self;
+        let longest_stop_ms = longest_stop.as_secs_f64() * 1e3;
+        WalkTotals { walks, present, active, most, calls, late, changes, longest_stop_ms }
+    }
+}
+
 impl Hooks {
-    /// Those of the walk with this number: none yet.
-    pub(super) fn of_walk(walk: u64) -> Hooks {
-        Hooks { walk, ..Hooks::default() }
+    /// Those of the walk with this number: none yet. `before` is what earlier walks have cost.
+    pub(super) fn of_walk(walk: u64, before: Figures) -> Hooks {
+        Hooks { walk, before, ..Hooks::default() }
+    }
+
+    /// Adds what the walk has cost up to now to what earlier ones have.
+    pub(super) fn note_costs(&self, session: &Session) {
+        *session.walks.costs.lock() = self.before.and(&self.figures);
     }
 
     pub(super) fn walk(&self) -> u64 {
@@ -58,6 +85,7 @@ impl Hooks {
 
     /// Records the number of probes if it has changed.
     fn record_count(&mut self, session: &Session) {
+        self.note_costs(session);
         let now = self.count();
         if std::mem::replace(&mut self.recorded, now) != now {
             session.instrumentation.events.hook_gauge(self.walk, now, self.figures.most);
@@ -165,7 +193,7 @@ impl Hooks {
         for hook in methods.iter().filter_map(|method| self.by_method.get(method)) {
             for probe in &hook.probes {
                 // Not recorded: a walk does this many times a second.
-                session.instrumentation.live.add_claim(*probe, (hook.claim, level, true));
+                session.instrumentation.live.set_for_walk(*probe, hook.claim, level);
             }
         }
     }
@@ -242,4 +270,32 @@ fn claim(session: &Session, probes: RequestedProbes) -> Claim {
     let expiry = Expiry::exactly(limits, Instant::now(), None);
     let calls_before = session.calls_up_to_now(&probes);
     Claim { calls_before, kept: Kept::ForWalk, ..Claim::new(session.instrumentation.claim_ids.next(), probes, expiry) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walks_are_added_up() {
+        let figures = |most, calls, stop_ms| Figures {
+            most,
+            calls,
+            late: 1,
+            changes: 4,
+            longest_stop: Duration::from_millis(stop_ms),
+        };
+        let totals = figures(5, 100, 2).and(&figures(3, 20, 7)).totals(2, (3, 1));
+        let expected = WalkTotals {
+            walks: 2,
+            present: 3,
+            active: 1,
+            most: 5,
+            calls: 120,
+            late: 2,
+            changes: 8,
+            longest_stop_ms: 7.0,
+        };
+        assert_eq!(totals, expected);
+    }
 }

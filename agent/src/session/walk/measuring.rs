@@ -20,6 +20,11 @@ const RATES: Duration = Duration::from_millis(600);
 const DRAINED: Duration = Duration::from_millis(250);
 /// So long one waits for calls of callers to end, so that calls within them have a caller.
 const GRACE: Duration = Duration::from_secs(2);
+/// The part of the calls of a level that may be recorded for that.
+const FOR_RATES: u64 = 4;
+/// The first of these windows, and the longest. Each of the others is as long as an equal part of these calls is expected to take.
+const FIRST: Duration = Duration::from_micros(250);
+const LONGEST: Duration = Duration::from_millis(4);
 /// Windows a period, as far as it has some.
 const WINDOWS: u32 = 30;
 /// A window is open for so long at least.
@@ -77,20 +82,20 @@ impl Run<'_> {
         // Callers first: a call within one that was not recorded has no caller.
         if !recorded.has_all_callers {
             self.look_at((&callees, &callers), self.session.record_time());
-            self.record_in_windows(&all, recorded.open, goes_on);
+            self.record_in_windows(&[&callers, &only_callees], recorded.open, goes_on);
         } else {
             self.hooks.set_level(self.session, &callers, Level::Time);
             wait(DRAINED, goes_on);
             self.look_at((&callees, &callers), self.session.record_time());
-            self.record_in_windows(&only_callees, recorded.open, goes_on);
+            self.record_in_windows(&[&only_callees], recorded.open, goes_on);
         }
         wait(DRAINED, goes_on);
         wait(GRACE, &|| goes_on() && covered(&self.session.walks.calls.seen()) < COVERED);
         self.hooks.set_level(self.session, &all, Level::Off);
         let seen = self.session.walks.calls.seen();
         let methods = numbered(&all);
-        // In windows, a caller of few calls may have none.
-        if recorded.has_all_callers {
+        // In windows, a caller of few calls may have none; or others have used up all calls that are wanted.
+        if recorded.has_all_callers && self.session.instrumentation.live.calls_left_to_walk() > 0 {
             self.note_uncalled(&callers, &methods, &seen);
         }
         self.hooks.figures.calls += seen.calls.values().sum::<u64>();
@@ -109,46 +114,61 @@ impl Run<'_> {
     }
 
     /// Looks in windows how often methods are called, and decides whether all calls are recorded, all of the callers, or those in windows only: no more than are
-    /// wanted, and than the budget allows.
+    /// wanted, and than the budget allows. The calls that are left of those that are wanted are the limit from now on.
     fn how_to_record(
         &mut self,
         (callees, callers): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>),
         goes_on: &dyn Fn() -> bool,
     ) -> Recorded {
         let all: FxHashSet<Arc<str>> = callees.union(callers).cloned().collect();
+        let only_callees: FxHashSet<Arc<str>> = callees.difference(callers).cloned().collect();
         self.look_at((callees, callers), self.session.record_time());
-        let (begin, mut open) = (Instant::now(), Duration::ZERO);
-        while begin.elapsed() < RATES && goes_on() {
-            open += self.record_for(&all, RATES / WINDOWS / 5);
+        let (live, wanted) = (&self.session.instrumentation.live, self.options.calls);
+        let for_rates = wanted / FOR_RATES;
+        live.limit_calls_of_walk(for_rates);
+        let (begin, mut open, mut window) = (Instant::now(), Duration::ZERO, FIRST);
+        while begin.elapsed() < RATES && goes_on() && live.calls_left_to_walk() > 0 {
+            open += self.record_for(&[callers, &only_callees], window);
+            let (each, used) =
+                (for_rates / u64::from(WINDOWS), for_rates.saturating_sub(live.calls_left_to_walk()).max(1));
+            window = open.mul_f64(each as f64 / used as f64).min(LONGEST);
             wait((RATES / WINDOWS).mul_f64(2.0 * self.random.part()), goes_on);
         }
         wait(DRAINED, goes_on);
         let seen = self.session.walks.calls.seen();
+        self.hooks.figures.calls += seen.calls.values().sum::<u64>();
         let numbered = numbered(&all);
         let expected = |methods: &mut dyn Iterator<Item = &Arc<str>>| -> f64 {
             let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
-            calls as f64 / open.as_secs_f64().max(1e-3) * self.options.period.as_secs_f64()
+            calls as f64 / open.as_secs_f64().max(1e-4) * self.options.period.as_secs_f64()
         };
-        let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(self.options.calls as f64);
-        let of_callers = expected(&mut callers.iter());
-        let has_all_callers = of_callers <= most;
-        let in_windows =
-            if has_all_callers { expected(&mut callees.difference(callers)) } else { expected(&mut all.iter()) };
-        let left = if has_all_callers { (most - of_callers).max(most / 2.0) } else { most };
+        let calls_left = wanted - for_rates + live.calls_left_to_walk();
+        live.limit_calls_of_walk(calls_left);
+        let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(calls_left as f64);
+        // They are recorded before their callees are.
+        let longer = (self.options.period + DRAINED).as_secs_f64() / self.options.period.as_secs_f64();
+        let of_callers = expected(&mut callers.iter()) * longer;
+        // The limit is that of callers and callees together.
+        let has_all_callers = of_callers <= most / 2.0;
+        let in_windows = if has_all_callers { expected(&mut only_callees.iter()) } else { expected(&mut all.iter()) };
+        let left = if has_all_callers { most - of_callers } else { most };
         // `None`: all the time.
         let open = (in_windows > left).then(|| (self.options.period / WINDOWS).mul_f64(left / in_windows));
         Recorded { has_all_callers, open: open.map(|open| open.max(SHORTEST)) }
     }
 
-    /// Has these methods record their calls for the period, all the time or in windows at random moments that are open for so long, or until there are enough.
-    fn record_in_windows(&mut self, methods: &FxHashSet<Arc<str>>, open: Option<Duration>, goes_on: &dyn Fn() -> bool) {
-        let (most, nested) = (self.options.calls, Arc::clone(&self.session.walks.calls));
-        let goes_on = || goes_on() && nested.calls_of_callees() < most;
+    /// Has these methods record their calls for the period, all the time or in windows at random moments that are open for so long, or until no call is left of the limit.
+    fn record_in_windows(
+        &mut self,
+        methods: &[&FxHashSet<Arc<str>>],
+        open: Option<Duration>,
+        goes_on: &dyn Fn() -> bool,
+    ) {
+        let live = &self.session.instrumentation.live;
+        let goes_on = || goes_on() && live.calls_left_to_walk() > 0;
         let begin = Instant::now();
         let Some(open) = open else {
-            self.hooks.set_level(self.session, methods, Level::Time);
-            wait(self.options.period, &goes_on);
-            self.hooks.set_level(self.session, methods, Level::Off);
+            self.switch(methods, || wait(self.options.period, &goes_on));
             return;
         };
         let closed = (self.options.period / WINDOWS).saturating_sub(open);
@@ -159,12 +179,17 @@ impl Run<'_> {
     }
 
     /// Has these methods record their calls for a moment; returns for how long.
-    fn record_for(&self, methods: &FxHashSet<Arc<str>>, open: Duration) -> Duration {
+    fn record_for(&self, methods: &[&FxHashSet<Arc<str>>], open: Duration) -> Duration {
         let begin = Instant::now();
-        self.hooks.set_level(self.session, methods, Level::Time);
-        std::thread::sleep(open);
-        self.hooks.set_level(self.session, methods, Level::Off);
+        self.switch(methods, || std::thread::sleep(open));
         begin.elapsed()
+    }
+
+    /// Has these methods record their calls meanwhile: callers are switched on first and off last, as calls within those that are not recorded have no caller.
+    fn switch(&self, methods: &[&FxHashSet<Arc<str>>], meanwhile: impl FnOnce()) {
+        methods.iter().for_each(|of| self.hooks.set_level(self.session, of, Level::Time));
+        meanwhile();
+        methods.iter().rev().for_each(|of| self.hooks.set_level(self.session, of, Level::Off));
     }
 
     fn look_at(&self, (callees, callers): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>), since: u64) {

@@ -13,16 +13,19 @@ use std::time::Duration;
 
 use control::{
     ErrorCode, LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS, WALK_PERCENT,
-    WALK_PERIOD_MS, Walk, WalkHooks, WalkRequest,
+    WALK_PERIOD_MS, Walk, WalkHooks, WalkRequest, WalkTotals,
 };
+use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
 
 use super::Session;
+use crate::desired::Kept;
 use crate::jvm::{block_signals, thread_cpu_time};
 use crate::recorder::NestedCalls;
 use crate::walks::Policy;
 use by_itself::Due;
+use hooks::Figures;
 use run::{Options, Run};
 
 /// Hot methods from which one walks up, unless the request states another number, and at most.
@@ -44,6 +47,8 @@ pub(super) struct Walks {
     state: Arc<Mutex<Option<Walk>>>,
     /// When the next one begins that nobody asks for.
     due: Mutex<Due>,
+    /// What all of them have cost up to now.
+    costs: Mutex<Figures>,
     /// What it sees of the calls that are recorded.
     pub(super) calls: Arc<NestedCalls>,
 }
@@ -60,6 +65,16 @@ impl Session {
             Refusal::new(ErrorCode::UnknownName, "there was no walk since the agent was attached")
                 .help("`instr walk PID` begins one")
         })
+    }
+
+    /// Returns what all walks have cost; `None` if there was none.
+    pub(super) fn walk_totals(&self) -> Option<WalkTotals> {
+        let walks = Some(self.walks.last_number.load(Ordering::Relaxed)).filter(|walks| *walks > 0)?;
+        let (claims, live) = (self.instrumentation.claims.all(), &self.instrumentation.live);
+        let of_walks = claims.iter().filter(|claim| claim.kept == Kept::ForWalk);
+        let probes: Vec<u32> = of_walks.flat_map(|claim| live.probes_of_claim(claim.id)).collect();
+        let active = probes.iter().filter(|probe| live.level(**probe) != Level::Off).count();
+        Some(self.walks.costs.lock().totals(walks, (probes.len(), active)))
     }
 
     /// Walks up from hot methods, as long as it `goes_on`.

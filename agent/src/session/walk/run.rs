@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use control::{HotBy, HotSpot, Refusal, Walk};
+use control::{CLIENT_LEFT, HotBy, HotSpot, Refusal, Walk};
 use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -33,7 +33,7 @@ pub(super) const ABOVE: &str = "it is above methods of which no call was measure
 pub(super) struct Options {
     pub(super) seconds: u64,
     pub(super) period: Duration,
-    /// The measured calls of a level that are enough.
+    /// Most recorded calls of a level and its callers.
     pub(super) calls: u64,
     pub(super) top: usize,
     pub(super) hooks: usize,
@@ -66,7 +66,7 @@ impl<'s> Run<'s> {
         shared: Arc<Mutex<Option<Walk>>>,
     ) -> Run<'s> {
         let (without, ascents, random, end) = Default::default();
-        let hooks = Hooks::of_walk(number);
+        let hooks = Hooks::of_walk(number, session.walks.costs.lock().clone());
         Run { session, options, root, shared, hooks, without, ascents, random, has_margins: false, end }
     }
 
@@ -80,6 +80,10 @@ impl<'s> Run<'s> {
             level += 1;
             let levels = self.two_levels(level);
             let seen = self.measure(&levels, goes_on)?;
+            // It was ended before anything of the level was measured.
+            if !goes_on() && seen.as_ref().is_none_or(|seen| seen.nested.calls.is_empty()) {
+                break;
+            }
             self.note_levels(&levels, seen.as_ref());
             let Options { policy, .. } = &self.options;
             for (ascent, followed) in self.ascents.iter_mut().zip(levels.followed) {
@@ -97,7 +101,7 @@ impl<'s> Run<'s> {
         if self.session.instrumentation.is_leaving() {
             "the recording ended, or the agent was detached"
         } else {
-            self.session.why_paused().unwrap_or("its client has left")
+            self.session.why_paused().unwrap_or(CLIENT_LEFT)
         }
     }
 
@@ -252,6 +256,7 @@ impl<'s> Run<'s> {
     }
 
     pub(super) fn publish(&self) {
+        self.hooks.note_costs(self.session);
         if let Some(walk) = &mut *self.shared.lock() {
             walk.hooks = self.hooks.shown();
         }

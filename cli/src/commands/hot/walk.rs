@@ -4,27 +4,32 @@ mod levels;
 
 use std::io::{Write, stdout};
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use control::{
-    Hello, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS, WALK_PERCENT,
-    WALK_PERIOD_MS, Walk,
+    CLIENT_LEFT, Hello, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS,
+    WALK_PERCENT, WALK_PERIOD_MS, Walk,
 };
 
 use crate::commands::{attach, detach};
 use crate::diagnosis::Interruption;
-use crate::running_agent::ask;
+use crate::running_agent::{PendingAnswer, ask};
 use levels::Shown;
 
 /// Between two looks at how far the walk has come.
 const LOOK: Duration = Duration::from_millis(250);
+/// The probes of a walk whose client has left are removed within this time; else the agent or the JVM is in trouble.
+const END: Duration = Duration::from_secs(10);
+/// In the place of [`CLIENT_LEFT`]: the client is this command.
+const ENDED_BY_USER: &str = "ended by you";
+/// Between two looks whether it has ended.
+const LOOK_FOR_END: Duration = Duration::from_millis(50);
 
 /// Walk up from the hot methods: find who calls them, measure these calls for a while, and go up level by level. Two levels have probes at a time, and none has when it
 /// is over, also after Ctrl-C.
 ///
-/// Exit codes: 0 with a result, 1 after an error, 2 if the command line is wrong, 130 after Ctrl-C.
+/// Exit codes: 0 with a result, 1 after an error, 2 if the command line is wrong, 130 after Ctrl-C, with what was measured until then.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Process id of the JVM.
@@ -41,7 +46,7 @@ pub(crate) struct Arguments {
     /// For how long each level is measured: milliseconds.
     #[arg(long, value_name = "MS", default_value_t = WALK_PERIOD_MS, value_parser = clap::value_parser!(u64).range(100..=60_000))]
     period: u64,
-    /// A level ends early when this number of its calls has been measured.
+    /// Most calls that are recorded a level, those of its methods and of their callers together. A level ends early when they are used up.
     #[arg(long, value_name = "N", default_value_t = WALK_CALLS, value_parser = clap::value_parser!(u64).range(1..))]
     calls: u64,
     /// Most levels.
@@ -100,35 +105,31 @@ fn follow(arguments: &Arguments, interruption: &Interruption) -> Result<ExitCode
             eprintln!("note: with `--attach` the agent is loaded for the walk, and removed at its end");
         }
     })?;
-    let answer = ask_beside(pid, request(arguments));
+    let answer = PendingAnswer::<Walk>::ask(pid, request(arguments))?;
     let is_silent = arguments.once || arguments.json;
-    let mut shown = Shown::default();
+    let (mut shown, mut has_begun) = (Shown::default(), false);
     eprintln!("sampling for {} s", arguments.seconds);
     loop {
-        match answer.recv_timeout(LOOK) {
-            Ok(walk) => {
-                print(&walk?, &mut shown, arguments.json)?;
-                return Ok(ExitCode::SUCCESS);
-            }
-            Err(RecvTimeoutError::Disconnected) => bail!("internal error: the thread that asks has ended"),
-            Err(RecvTimeoutError::Timeout) => {}
+        if let Some(walk) = answer.wait(LOOK) {
+            print(&walk?, &mut shown, arguments.json)?;
+            return Ok(ExitCode::SUCCESS);
         }
         if let Some(code) = interruption.code() {
-            let shown = if arguments.attach {
-                String::new()
-            } else {
-                format!("; `instr walk {pid} --show` shows what it has found")
-            };
-            eprintln!("the walk ends, and its probes are removed{shown}");
+            eprintln!("the walk ends, and its probes are removed");
+            answer.give_up();
+            if has_begun {
+                print_partial(arguments, &mut shown)?;
+            }
             return Ok(ExitCode::from(code));
-        }
-        if is_silent {
-            continue;
         }
         // There may be none yet; what is wrong, the answer says.
         if let Ok(walk) = ask::<Walk>(pid, &Request::WalkProgress)
             && walk.end.is_none()
         {
+            has_begun = true;
+            if is_silent {
+                continue;
+            }
             let walk = trace::Walk::from(&walk);
             if let Some(state) = shown.state(&walk) {
                 eprintln!("{state}");
@@ -138,11 +139,20 @@ fn follow(arguments: &Arguments, interruption: &Interruption) -> Result<ExitCode
     }
 }
 
-/// The answer takes as long as the walk.
-fn ask_beside(pid: u32, request: Request) -> Receiver<Result<Walk>> {
-    let (give, answer) = channel();
-    std::thread::spawn(move || _ = give.send(ask(pid, &request)));
-    answer
+/// Prints what a walk has found that ends because this command has closed its connection.
+fn print_partial(arguments: &Arguments, shown: &mut Shown) -> Result<()> {
+    let began = Instant::now();
+    let mut found = ask::<Walk>(arguments.pid, &Request::WalkProgress);
+    while matches!(&found, Ok(walk) if walk.end.is_none()) && began.elapsed() < END {
+        std::thread::sleep(LOOK_FOR_END);
+        found = ask::<Walk>(arguments.pid, &Request::WalkProgress);
+    }
+    // The JVM may have ended, too.
+    let Ok(mut walk) = found else { return Ok(()) };
+    if let Some(end) = &mut walk.end {
+        *end = end.replace(CLIENT_LEFT, ENDED_BY_USER);
+    }
+    print(&walk, shown, arguments.json)
 }
 
 fn request(arguments: &Arguments) -> Request {

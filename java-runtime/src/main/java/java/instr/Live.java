@@ -18,6 +18,8 @@ public final class Live {
     private static final long FULL = -2;
     /** For a moment, in place of the tick: the call counts itself. */
     private static final long COUNTED = -3;
+    /** As time, for as many calls as are left. */
+    private static final long LIMITED = -4;
     /** The tick before the first one. */
     private static final long NO_TICK = 1;
 
@@ -44,6 +46,8 @@ public final class Live {
     private static final long WORDS = words();
     private static final long TICK = WORDS + 8;
     private static final long BURST = WORDS + 32;
+    /** How many calls are left: of all probes together that have a limit. */
+    private static final long LEFT = WORDS + 80;
 
     private Live() {}
 
@@ -123,6 +127,7 @@ public final class Live {
             Watch.count(id);
             return U.getLong(TICK);
         }
+        if (word == LIMITED) return U.getAndAddLong(null, LEFT, -1L) > 0L ? Clock.start() & ~1L : 0L;
         long now = Clock.now();
         if (now >= (word & Long.MAX_VALUE)) {
             // Closed here, because the thread that opened the window may be late or terminated. A new window has another word.
@@ -224,6 +229,7 @@ public final class Live {
         exit(start, OFF_ID);
         exitThrown(start, OFF_ID, null);
         exit(begin(Long.MIN_VALUE | 1L, OFF_ID), OFF_ID);
+        exit(begin(LIMITED, OFF_ID), OFF_ID);
         // No method has the probe 0, but it has a counter.
         exit(begin(COUNTED, 0), 0);
     }

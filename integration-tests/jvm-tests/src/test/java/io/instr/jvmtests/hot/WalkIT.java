@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 
 /** {@code instr walk}: who calls a hot method, level by level, against programs that count that themselves. */
@@ -101,11 +102,15 @@ class WalkIT {
         assertTrue(share.isNumber() && Math.abs(share.asDouble() - truth) <= tolerance, () -> "%s %.3f, measured %s: %s".formatted(what, truth, share, caller));
     }
 
-    private static void assertNothingIsLeft(Dialog program, JsonNode found) {
+    private static void assertNothingIsLeft(Dialog program, JsonNode found) throws IOException {
         assertEquals(0, found.path("hooks").path("now").asInt(), found::toString);
         assertTrue(found.path("hooks").path("most").asInt() <= HOOKS, found::toString);
         String claims = Tool.instr(List.of("claims", String.valueOf(program.pid()))).assertExitCode(0).stdout();
         assertTrue(!claims.contains("walk"), claims);
+        List<String> status = List.of("status", "--json", String.valueOf(program.pid()));
+        JsonNode totals = new ObjectMapper().readTree(Tool.instr(status).assertExitCode(0).stdout()).path("walks");
+        List<Integer> expected = List.of(1, 0, 0, found.path("hooks").path("most").asInt(), found.path("hooks").path("calls").asInt());
+        assertEquals(expected, Stream.of("walks", "present", "active", "most", "calls").map(key -> totals.path(key).asInt(-1)).toList(), totals::toString);
         String inventory = Tool.instr(List.of("explain", "--live", String.valueOf(program.pid()), CallersGraph.CLASS)).stdout();
         assertTrue(!inventory.contains("instr walk"), inventory);
     }
