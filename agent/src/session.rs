@@ -36,7 +36,6 @@ use crate::{log::message, transform};
 
 mod answers;
 mod callees;
-mod caller_finder;
 mod claim_list;
 mod claims;
 mod conditions;

@@ -1,5 +1,7 @@
 //! What `instr hot` and `instr callers` ask for: the detector that is wanted is started, watched for a while, and ended.
 
+mod caller_finder;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -30,7 +32,7 @@ const INNERMOST: u32 = 1;
 /// ... and where callers are.
 const WITH_CALLERS: u32 = 256;
 /// Callers in an answer, unless the request states another number.
-pub(super) const MOST_CALLERS: usize = 20;
+const MOST_CALLERS: usize = 20;
 /// Samples are enough if no caller with this part of the time ...
 const LARGE: f64 = 0.05;
 /// ... has a wider margin.
@@ -284,7 +286,7 @@ fn below(hot: &[HotSpot], share: f64) -> Option<String> {
 }
 
 /// Returns the method whose callers are looked for.
-pub(super) fn called(request: &CallersRequest, meant: &[MeantMethod]) -> Result<CalledMethod, Refusal> {
+fn called(request: &CallersRequest, meant: &[MeantMethod]) -> Result<CalledMethod, Refusal> {
     let through: Result<Vec<NameGlob>, _> = request.through.iter().map(|class| NameGlob::class(class)).collect();
     let through = through.map_err(|error| error.message)?;
     Ok(CalledMethod { texts: meant.iter().map(|method| method.text.clone()).collect(), through })

@@ -12,15 +12,15 @@ use instrument_core::level::Level;
 use rustc_hash::FxHashSet;
 use trace::report::counted;
 
-use super::callees::MeantMethod;
-use super::hot_spots::{MOST_CALLERS, called};
-use super::{Kinds, Session};
+use super::{MOST_CALLERS, called};
 use crate::call_sites::MethodKey;
 use crate::caller_hooks::{self, CallerHook};
 use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
 use crate::hot_spots::CountedCalls;
 use crate::random::Random;
 use crate::reconcile::Change;
+use crate::session::callees::MeantMethod;
+use crate::session::{Kinds, Session};
 
 /// The JIT compiles again what has been changed; until then calls take longer than usual.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -119,7 +119,7 @@ impl Drop for Inserted<'_> {
 
 impl Session {
     /// Looks by a hook who calls methods, until it has counted enough calls, the time is over, or it does not go on.
-    pub(super) fn find_callers(
+    pub(in crate::session) fn find_callers(
         &self,
         request: &CallersRequest,
         meant: &[MeantMethod],
@@ -130,7 +130,7 @@ impl Session {
             return Err(Refusal::new(ErrorCode::Refused, reason));
         }
         let (methods, mut notices) = hookable(meant)?;
-        let calls = Arc::new(CountedCalls::new(called(request, meant)?));
+        let calls = Arc::new(CountedCalls::new(called(request, meant)?, goal.hits));
         let inserted = self.insert_caller_hook(request, &methods, Arc::clone(&calls))?;
         let goes_on =
             || goes_on() && !self.instrumentation.is_leaving() && self.instrumentation.claims.has(inserted.claim);
