@@ -14,6 +14,7 @@
 compile_error!("the agent must be built with panic = \"unwind\": an abort would take the application with it");
 
 mod call_sites;
+mod caller_hooks;
 mod classes;
 mod conditions;
 mod config;

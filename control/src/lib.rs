@@ -28,8 +28,9 @@ pub use calls::diagnosis::{
     LONGEST_DIAGNOSIS, NodeKind,
 };
 pub use calls::hot_spots::{
-    Caller, Callers, CallersRequest, CodeKind, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpot, HotSpots, JvmThreads,
-    LONGEST_HOT_SECONDS, PackageShare, USUAL_HOT_SECONDS, WithoutMethod,
+    Caller, Callers, CallersRequest, CallersSource, CodeKind, HOT_PERCENT, HOT_TOP, HookedCalls, HotBy, HotRequest,
+    HotSpot, HotSpots, JvmThreads, LONGEST_HOT_SECONDS, MOST_HITS, PackageShare, USUAL_HITS, USUAL_HOT_SECONDS,
+    WithoutMethod,
 };
 pub use calls::suspects::{Suspect, SuspectList};
 pub use calls::walk::{

@@ -10,9 +10,9 @@ use serde_json::{Value as Json, json};
 
 use crate::message::{Described, Field, Types, object, words};
 use crate::{
-    CallTree, CallTreeDone, CallTreePart, Callees, Callers, Changed, ClaimList, Diagnosis, Dumped, Explained, Hello,
-    HotBy, HotSpots, InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status,
-    Stopped, SuspectList, Switched, Walk,
+    CallTree, CallTreeDone, CallTreePart, Callees, Callers, CallersSource, Changed, ClaimList, Diagnosis, Dumped,
+    Explained, Hello, HotBy, HotSpots, InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded,
+    Removed, Status, Stopped, SuspectList, Switched, Walk,
 };
 
 /// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
@@ -286,8 +286,8 @@ requests! {
         top: Option<usize>,
     } = "hot", answered by HotSpots;
 
-    /// Who calls a method, by samples. The answer comes when they have been taken for long enough; one such request, or one for hot methods, is carried out at
-    /// a time. Changes no class.
+    /// Who calls a method, by samples: the answer comes when they have been taken for long enough; one such request, or one for hot methods, is carried out at
+    /// a time. Or by a hook, which is inserted into the method, and removed before the answer comes, or when the client disconnects.
     Callers {
         /// The method as `package.Class.method`, or `package.Class.method(int, String)` if only one of its overloads is meant.
         method: String,
@@ -306,6 +306,12 @@ requests! {
         /// Most callers in the answer; 20 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<usize>,
+        /// `samples`, which change no class; `finder`, a hook that counts calls; or `auto`: samples, and a hook if they are biased or too few. Samples unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<CallersSource>,
+        /// Calls that a hook counts, at most; 2500 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hits: Option<u64>,
     } = "callers", answered by Callers;
 
     /// Walks up from hot methods: who calls them, and who calls these, level by level, by samples and by probes in two levels at a time. The answer comes when

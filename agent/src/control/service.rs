@@ -369,8 +369,8 @@ fn answer_hot_spots(controlled: &dyn Controlled, request: Request, connection: &
         Request::Hot { by, seconds, share_percent, top } => {
             answer.give(controlled.hot(&HotRequest { by, seconds, share_percent, top }, &goes_on));
         }
-        Request::Callers { method, loader, by, seconds, through, most } => {
-            let request = CallersRequest { method, loader, by, seconds, through, most };
+        Request::Callers { method, loader, by, seconds, through, most, source, hits } => {
+            let request = CallersRequest { method, loader, by, seconds, through, most, source, hits };
             answer.give(controlled.callers(&request, &goes_on));
         }
         Request::Walk {

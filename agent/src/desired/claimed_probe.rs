@@ -34,6 +34,7 @@ impl ClaimedProbe {
                 | Wish::CallSites(_)
                 | Wish::StatementText(_)
                 | Wish::Handover(_)
+                | Wish::CallerHook(_)
                 | Wish::Suppress => {}
             }
         }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::expiry::{Expiry, Progress};
 use super::probe_request::RequestedProbes;
 use crate::call_sites::DiagnosisNumber;
+use crate::caller_hooks::CallerHook;
 use crate::contexts::Context;
 
 /// Numbers the claims of a session.
@@ -38,6 +39,8 @@ pub(crate) struct Claim {
     pub(crate) context: Option<Arc<Context>>,
     /// Set if it has no probes, but a diagnosis: its number in this process.
     pub(crate) diagnosis: Option<DiagnosisNumber>,
+    /// Set if it has no probes, but the hook of a caller finder.
+    pub(crate) caller_hook: Option<CallerHook>,
     pub(crate) expiry: Expiry,
     /// Calls of each probe that had been recorded when the claim was made.
     pub(crate) calls_before: FxHashMap<u32, u64>,
@@ -58,7 +61,7 @@ pub(crate) enum Kept {
     SinceEarlierStart,
     /// It is a `[[context]]` of the configuration file.
     InConfiguration,
-    /// It belongs to a walk, which ends it.
+    /// It belongs to a walk or a caller finder, which ends it.
     ForWalk,
 }
 
@@ -70,12 +73,19 @@ impl Claim {
             probes,
             context: None,
             diagnosis: None,
+            caller_hook: None,
             expiry,
             calls_before: FxHashMap::default(),
             hits: 0,
             kept: Kept::No,
             ended: None,
         }
+    }
+
+    /// Returns the internal names of the classes that have no probes of this claim, but something else that they lose with it.
+    pub(crate) fn changed_classes(&self) -> FxHashSet<Arc<[u8]>> {
+        let hooked = self.caller_hook.iter().flat_map(|hook| hook.methods.iter().map(|key| Arc::clone(&key.class)));
+        self.probes.preparing_classes().chain(hooked).collect()
     }
 
     /// Whether the claim is in the file of claims.

@@ -26,6 +26,8 @@ pub(crate) enum Wish {
     StatementText(TemplateId),
     /// A context that reaches across threads, or a diagnosis: the method hands tasks over or runs them. This template records nothing.
     Handover(TemplateId),
+    /// A caller finder: the hook with this number.
+    CallerHook(u32),
     /// The governor: no probe of the rules, because it costs too much.
     Suppress,
 }
@@ -66,6 +68,8 @@ pub(crate) struct Effective {
     pub(crate) statement_text: Option<TemplateId>,
     /// What has tasks take contexts along, within the templates.
     pub(crate) handover: Option<TemplateId>,
+    /// The numbers of the hooks of caller finders, within all but what measures calls.
+    pub(crate) caller_hooks: Vec<u32>,
 }
 
 /// Returns what the method carries; `None` if nothing is left.
@@ -78,7 +82,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let mut by_rules = None;
     let mut by_persons = Vec::new();
     let (mut conditional, mut steps, mut measured) = (Vec::new(), BTreeMap::new(), None);
-    let (mut statement_text, mut handover) = (None, None);
+    let (mut statement_text, mut handover, mut caller_hooks) = (None, None, Vec::new());
     for wish in wishes {
         match wish {
             Wish::Rules { templates, level, mode, capture } if !is_suppressed => {
@@ -92,6 +96,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
             Wish::CallSites(number) => measured = measured.max(Some(*number)),
             Wish::StatementText(template) => statement_text = Some(*template),
             Wish::Handover(template) => handover = Some(*template),
+            Wish::CallerHook(number) => caller_hooks.push(*number),
             Wish::Rules { .. } | Wish::Suppress => {}
         }
     }
@@ -108,7 +113,9 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let level = person.map(|(.., level)| *level).or(by_rules.as_ref().map(|(_, level, ..)| *level));
     let (mode, capture) = by_rules.map_or((Mode::Inline, None), |(.., mode, capture)| (mode, capture));
     let conditional = conditional_probes(conditional);
+    caller_hooks.sort_unstable();
     let is_for_nothing_else = conditional.is_empty() && steps.is_empty() && measured.is_none();
+    let is_for_nothing_else = is_for_nothing_else && caller_hooks.is_empty();
     if level.is_none() && is_for_nothing_else && statement_text.is_none() && handover.is_none() {
         return None;
     }
@@ -123,6 +130,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
         measured,
         statement_text,
         handover,
+        caller_hooks,
     })
 }
 
@@ -250,6 +258,18 @@ mod tests {
         assert_eq!(both.statement_text, Some(ids[2]));
         let alone = effective_plan(&[Wish::StatementText(ids[2])]).unwrap();
         assert_eq!((alone.templates.len(), alone.level), (0, Level::Off));
+    }
+
+    #[test]
+    fn hooks_of_caller_finders_change_nothing_of_what_others_want() {
+        let ids = ids();
+        let others = [rules(&ids[..1], Level::Watch), person(1, &ids[1..2], Level::Time)];
+        let hooks = [Wish::CallerHook(257), Wish::CallerHook(129), Wish::Suppress];
+        let both = effective_plan(&[&others[..], &hooks[..2]].concat()).unwrap();
+        assert_eq!(Some(Effective { caller_hooks: Vec::new(), ..both.clone() }), effective_plan(&others));
+        assert_eq!(both.caller_hooks, [129, 257]);
+        let alone = effective_plan(&hooks).unwrap();
+        assert_eq!((alone.templates.len(), alone.level, alone.caller_hooks.len()), (0, Level::Off, 2));
     }
 
     #[test]

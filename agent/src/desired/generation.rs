@@ -9,6 +9,7 @@ use instrument_core::template::TemplateLibrary;
 use instrument_core::{Engine, EngineOptions};
 
 use crate::call_sites;
+use crate::caller_hooks::CallerHook;
 use crate::classes::hierarchy::TypeIndex;
 use crate::classes::parameter_doubts::ParameterDoubts;
 use crate::config::setup::Setup;
@@ -39,6 +40,8 @@ pub(crate) enum ClaimedRole {
     Handover,
     /// What remembers the texts of prepared statements for the claim's condition.
     Preparing,
+    /// The hook of a caller finder.
+    CallerHook(CallerHook),
 }
 
 /// What claims want of classes, as far as the name of a class says, to be compared with those of another generation.
@@ -113,6 +116,9 @@ impl Generation {
         let rules = |probes: &RequestedProbes| probes.rules(self.templates(), &self.setup.config.exclude);
         let of_claim = |role: ClaimedRole, rules| ClaimedProbes { claim: claim.id, role, rules };
         let Claim { probes, context, .. } = claim;
+        if let Some(hook) = &claim.caller_hook {
+            return Ok(vec![of_claim(ClaimedRole::CallerHook(hook.clone()), rules(probes)?)]);
+        }
         let mut compiled = match (context, claim.diagnosis) {
             // What is measured is known by method and class loader (`call_sites`).
             (_, Some(_)) => Vec::new(),

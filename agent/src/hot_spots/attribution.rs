@@ -59,7 +59,7 @@ impl Attribution {
 
 impl CalledMethod {
     /// The caller of the outermost call: a method that calls itself counts for the caller of its first call.
-    fn caller<'a>(&self, stack: &[&'a CountedMethod], truncated: bool) -> Attributed<'a> {
+    pub(super) fn caller<'a>(&self, stack: &[&'a CountedMethod], truncated: bool) -> Attributed<'a> {
         let Some(outermost) = stack.iter().rposition(|method| self.texts.contains(&*method.text)) else {
             return Attributed::Elsewhere;
         };

@@ -1,10 +1,11 @@
-//! What is hot, and who calls a method: samples, or calls, are counted for a while, when somebody asks (docs/hot-spots.md). No class is changed, and a trace file gets the
-//! same samples as without.
+//! What is hot, and who calls a method: samples, or calls, are counted for a while, when somebody asks (docs/hot-spots.md). But for the hook of a caller finder
+//! (`counted_calls`), no class is changed, and a trace file gets the same samples as without.
 //!
 //! A [`Detector`] says what it has seen since it was last asked; the [`Tally`] counts that by method, as its [`Attribution`] says, and makes
 //! shares of it.
 
 mod attribution;
+mod counted_calls;
 mod counted_method;
 mod jvm_threads;
 mod margin;
@@ -18,6 +19,7 @@ mod thread_samples;
 use std::time::{Duration, Instant};
 
 pub(crate) use attribution::{Attribution, BEGINS, CalledMethod};
+pub(crate) use counted_calls::CountedCalls;
 pub(crate) use jvm_threads::JvmThreadTimes;
 pub(crate) use margin::margin;
 pub(crate) use queued_samples::{ProcessorSamples, QueuedSamples};

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::attribution::{Attributed, Attribution};
 use super::counted_method::CountedMethod;
-use super::margin::margin;
+use super::margin::margin_of_sums;
 use super::sampled_stacks::SampledStacks;
 use super::seen::Seen;
 
@@ -174,6 +174,7 @@ impl Tally {
             via: heaviest(&counted.by_way).flatten().map(|via| via.to_string()),
             calls: None,
             calls_share: None,
+            calls_margin: None,
             time_ms: counted.weight * millis,
             time_share: self.share(counted.weight),
             margin: margins.then(|| self.margin(counted)),
@@ -202,13 +203,7 @@ impl Tally {
     }
 
     fn margin(&self, counted: &Counted) -> f64 {
-        let share = self.share(counted.weight);
-        // Of a ratio of sums: samples of the method may weigh more than the others. Of few samples that says too much.
-        let others = self.squares - counted.squares;
-        let variance = ((1.0 - share).powi(2) * counted.squares + share * share * others) / (self.weight * self.weight);
-        let alike = self.weight * self.weight / self.squares;
-        let samples = if variance > 0.0 { (share * (1.0 - share) / variance).min(alike) } else { alike };
-        margin(share, samples)
+        margin_of_sums(((counted.weight, counted.squares), (self.weight, self.squares)))
     }
 
     /// The packages with the largest shares.
@@ -253,6 +248,7 @@ fn descending(of: f64, than: f64) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use super::super::margin::margin;
     use super::*;
 
     const LISTED: Listed = Listed { share: 0.05, top: 2, margins: true, waiting: false };

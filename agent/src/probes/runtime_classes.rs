@@ -9,6 +9,7 @@ use classfile::ModifiedUtf8;
 use settings::ContextPlace;
 
 use crate::call_sites::{self, CallSites, Sum};
+use crate::caller_hooks;
 use crate::conditions;
 use crate::config::embedded;
 use crate::contexts::{self, Contexts};
@@ -41,6 +42,7 @@ pub(crate) struct RuntimeClasses {
     statement_texts: GlobalClass,
     handover: GlobalClass,
     full: GlobalClass,
+    caller_finder: GlobalClass,
     /// `java.instr.Watch.tick`.
     pub(crate) tick: StaticDoubleField,
 }
@@ -57,7 +59,8 @@ impl RuntimeClasses {
         let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock) =
             (None, None, None, None, None, None, None);
         let (mut contexts, mut sites, mut statement_texts, mut conditions) = (None, None, None, None);
-        let (mut places, mut place_table, mut handover, mut baggage) = (None, None, None, None);
+        let (mut places, mut place_table, mut handover, mut baggage, mut caller_finder) =
+            (None, None, None, None, None);
         let mut exported = false;
         let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
         refuse_other_runtime(jvmti, jni)?;
@@ -81,6 +84,7 @@ impl RuntimeClasses {
                 "java/instr/StatementTexts" => statement_texts = Some(class),
                 "java/instr/Handover" => handover = Some(class),
                 "java/instr/Baggage" => baggage = Some(class),
+                "java/instr/CallerFinder" => caller_finder = Some(class),
                 "java/instr/Conditions" => conditions = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
@@ -104,7 +108,9 @@ impl RuntimeClasses {
         else {
             return Err(NO_RUNTIME.to_owned());
         };
-        let (Some(places), Some(place_table), Some(baggage)) = (places, place_table, baggage) else {
+        let (Some(places), Some(place_table), Some(baggage), Some(caller_finder)) =
+            (places, place_table, baggage, caller_finder)
+        else {
             return Err(NO_RUNTIME.to_owned());
         };
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
@@ -118,6 +124,9 @@ impl RuntimeClasses {
         jvm::register_stack_walk(jvmti, jni, places, contexts::walk).map_err(|error| error.to_string())?;
         let asked = |stack: OwnStack<'_>, last_step: u8| contexts::of_process().is_called_directly(stack, last_step);
         jvm::register_caller_native(jvmti, jni, contexts, asked).map_err(|error| error.to_string())?;
+        let of_hooks: jvm::HookedCalls = (caller_hooks::entered, caller_hooks::ended);
+        let of_hooks = (caller_hooks::address(), of_hooks);
+        jvm::register_caller_finder_natives(jvmti, jni, caller_finder, of_hooks).map_err(|error| error.to_string())?;
         let extend =
             |words: [u64; 4], host: &str, present: Option<&str>| contexts::of_process().baggage(words, host, present);
         jvm::register_baggage_native(jni, baggage, extend).map_err(|error| error.to_string())?;
@@ -130,7 +139,7 @@ impl RuntimeClasses {
         for class in defined {
             jvm::call_static_void_with_class(jni, recorder, c"initialise", class).map_err(|error| error.to_string())?;
         }
-        Ok(RuntimeClasses { recorder, clock, contexts, sites, statement_texts, handover, full, tick })
+        Ok(RuntimeClasses { recorder, clock, contexts, sites, statement_texts, handover, full, caller_finder, tick })
     }
 
     /// Chooses the clock of the probes and gets it ready; before anybody asks what time it is. The classes are those of the first
@@ -152,6 +161,11 @@ impl RuntimeClasses {
             return Ok(());
         }
         jvm::call_static_void(jni, self.contexts, c"warmUp").map_err(|error| error.to_string())
+    }
+
+    /// Gets the hooks of caller finders ready: what is compiled for these is compiled for hooks that are on, too.
+    pub(crate) fn warm_up_caller_hooks(&self, jni: &Jni<'_>) -> Result<(), String> {
+        jvm::call_static_void(jni, self.caller_finder, c"warmUp").map_err(|error| error.to_string())
     }
 
     /// Looks at the thread of the measured call that has this frame.

@@ -7,6 +7,7 @@ use instrument_core::selection::CompiledRule;
 use trace::report::counted;
 
 use super::Session;
+use crate::caller_hooks;
 use crate::contexts;
 use crate::desired::{Claim, Kept, RequestedProbes};
 
@@ -89,6 +90,21 @@ impl Session {
         };
         if claim.diagnosis.is_some() {
             return self.diagnosis_row(claim);
+        }
+        if let Some(hook) = &claim.caller_hook {
+            let state = if caller_hooks::of_process().is_inserted(hook.number) { "active" } else { state };
+            return ClaimRow {
+                id: Some(*id),
+                owner: "walk".to_owned(),
+                role: "caller finder".to_owned(),
+                class: probes.class.clone(),
+                method: probes.method.clone(),
+                level: None,
+                state: state.to_owned(),
+                reason: "instr callers".to_owned(),
+                expires: expiry.text(Instant::now()),
+                ..ClaimRow::default()
+            };
         }
         let made_by = match kept {
             Kept::No => "instr probe",

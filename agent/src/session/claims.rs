@@ -262,18 +262,18 @@ impl Session {
         if claim.diagnosis.is_some() && claim.probes.reaches_across_threads() {
             contexts::of_process().diagnose_tasks(false);
         }
-        let taken = self.take_away(closed, measured, &claim.probes.preparing_classes().collect());
+        let taken = self.take_away(closed, measured, &claim.changed_classes());
         self.end_handover(claim);
         taken
     }
 
-    /// Retransforms the classes of probes that nobody wants, those with anchors of a context that was closed, those with calls that were measured and those that prepare statements, and returns
+    /// Retransforms the classes of probes that nobody wants, those with anchors of a context that was closed, those with calls that were measured and others that have something else to lose, and returns
     /// how many probes these have lost. Classes that the JVM cannot retransform keep them, at level off, and inert anchors.
     pub(super) fn take_away(
         &self,
         closed: Option<&Arc<Context>>,
         measured: Option<FxHashSet<Arc<[u8]>>>,
-        preparing: &FxHashSet<Arc<[u8]>>,
+        others: &FxHashSet<Arc<[u8]>>,
     ) -> usize {
         let (live, contexts) = (&self.instrumentation.live, contexts::of_process());
         let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
@@ -284,7 +284,7 @@ impl Session {
             // Classes that were on their way past the hook with the claim get its probes and anchors meanwhile.
             let unwanted = live.take_unwanted();
             let anchored = closed.map(|context| contexts.take_classes(context)).unwrap_or_default();
-            let has_others = !measured.is_empty() || !preparing.is_empty();
+            let has_others = !measured.is_empty() || !others.is_empty();
             if unwanted.is_empty() && anchored.is_empty() && (round > 0 || !has_others) {
                 break;
             }
@@ -298,7 +298,7 @@ impl Session {
                 .filter_map(class)
                 .chain(anchored.iter().cloned())
                 .chain(measured.iter().cloned())
-                .chain(preparing.iter().cloned())
+                .chain(others.iter().cloned())
                 .collect();
             let Some(outcome) = self.reconciler.carry_out(&self.instrumentation, Change::Remove(names)) else {
                 is_clean = false;

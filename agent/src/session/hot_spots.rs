@@ -1,11 +1,13 @@
 //! What `instr hot` and `instr callers` ask for: the detector that is wanted is started, watched for a while, and ended.
 
+mod caller_finder;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use control::{
-    Callers, CallersRequest, ErrorCode, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpot, HotSpots,
+    Callers, CallersRequest, CallersSource, ErrorCode, HOT_PERCENT, HOT_TOP, HotBy, HotRequest, HotSpot, HotSpots,
     LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS,
 };
 use instrument_core::rules::patterns::NameGlob;
@@ -13,6 +15,7 @@ use performance_data::PerformanceData;
 use settings::{AllocationConfig, SamplerConfig};
 
 use super::Session;
+use super::callees::MeantMethod;
 use crate::contexts;
 use crate::hot_spots::{
     Attribution, CalledMethod, Detector, JvmThreadTimes, Listed, ProcessorSamples, QueuedSamples, RecordedCalls,
@@ -30,6 +33,10 @@ const INNERMOST: u32 = 1;
 const WITH_CALLERS: u32 = 256;
 /// Callers in an answer, unless the request states another number.
 const MOST_CALLERS: usize = 20;
+/// Samples are enough if no caller with this part of the time ...
+const LARGE: f64 = 0.05;
+/// ... has a wider margin.
+const ENOUGH: f64 = 0.02;
 
 /// What was seen.
 pub(super) struct Watched {
@@ -66,11 +73,56 @@ impl Session {
         if !matches!(by, HotBy::Cpu | HotBy::Wall) {
             return Err(Refusal::from("callers are found by `cpu` or by `wall`".to_owned()));
         }
-        let through: Result<Vec<NameGlob>, _> = request.through.iter().map(|class| NameGlob::class(class)).collect();
-        let through = through.map_err(|error| error.message)?;
         let meant = self.meant_methods(&request.method, request.loader.as_deref())?;
-        let texts = meant.into_iter().map(|method| method.text).collect();
-        let called = Attribution::CallerOf(Arc::new(CalledMethod { texts, through }));
+        match request.source.unwrap_or(CallersSource::Samples) {
+            CallersSource::Samples => self.sampled_callers(request, by, &meant, goes_on),
+            CallersSource::Finder => self.find_callers(request, &meant, goes_on),
+            CallersSource::Auto => {
+                let seconds = request.seconds.unwrap_or(USUAL_HOT_SECONDS);
+                if seconds > LONGEST_HOT_SECONDS / 2 {
+                    let most = LONGEST_HOT_SECONDS / 2;
+                    return Err(Refusal::from(format!(
+                        "{seconds} s: up to {most} s are possible, as `auto` may look twice"
+                    )));
+                }
+                let mut sampled = self.sampled_callers(request, by, &meant, goes_on)?;
+                let Some(why) = why_not_by_samples(&sampled) else {
+                    sampled.why = Some("the samples are unbiased, and enough".to_owned());
+                    return Ok(sampled);
+                };
+                if !goes_on() {
+                    return Ok(sampled);
+                }
+                match self.find_callers(request, &meant, goes_on) {
+                    Ok(found) if found.hook.as_ref().is_some_and(|hook| hook.calls > 0) => Ok(Callers {
+                        why: Some(why),
+                        sampler: sampled.sampler,
+                        samples: sampled.samples,
+                        share: sampled.share,
+                        ..found
+                    }),
+                    Ok(_) => {
+                        sampled.why = Some(format!("{why}; but no call began while a hook was in the method"));
+                        Ok(sampled)
+                    }
+                    Err(refusal) => {
+                        sampled.why = Some(format!("{why}; but there can be no hook"));
+                        sampled.notices.push(refusal.to_string());
+                        Ok(sampled)
+                    }
+                }
+            }
+        }
+    }
+
+    fn sampled_callers(
+        &self,
+        request: &CallersRequest,
+        by: HotBy,
+        meant: &[MeantMethod],
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Callers, Refusal> {
+        let called = Attribution::CallerOf(Arc::new(called(request, meant)?));
         let watched = self.watch(by, (request.seconds, goes_on), Tally::new(called))?;
         Ok(callers(by, request, &watched))
     }
@@ -233,6 +285,32 @@ fn below(hot: &[HotSpot], share: f64) -> Option<String> {
     ))
 }
 
+/// Returns the method whose callers are looked for.
+fn called(request: &CallersRequest, meant: &[MeantMethod]) -> Result<CalledMethod, Refusal> {
+    let through: Result<Vec<NameGlob>, _> = request.through.iter().map(|class| NameGlob::class(class)).collect();
+    let through = through.map_err(|error| error.message)?;
+    Ok(CalledMethod { texts: meant.iter().map(|method| method.text.clone()).collect(), through })
+}
+
+/// Why samples do not say enough about callers, if they do not.
+fn why_not_by_samples(sampled: &Callers) -> Option<String> {
+    if sampled.samples == 0 {
+        return Some("no sample has met the method".to_owned());
+    }
+    let large = sampled.callers.iter().filter(|of| of.time_share >= LARGE);
+    let margins: Option<Vec<f64>> = large.map(|of| of.margin).collect();
+    match margins.map(|margins| margins.into_iter().fold(0.0, f64::max)) {
+        None => Some("the samples are biased".to_owned()),
+        Some(widest) if widest > ENOUGH => Some(format!(
+            "{} samples leave a margin of {:.1} points, more than {:.0}",
+            sampled.samples,
+            widest * 100.0,
+            ENOUGH * 100.0
+        )),
+        Some(_) => None,
+    }
+}
+
 fn callers(by: HotBy, request: &CallersRequest, watched: &Watched) -> Callers {
     let tally = &watched.tally;
     let (samples, all) = (tally.samples(), tally.all_samples());
@@ -249,7 +327,9 @@ fn callers(by: HotBy, request: &CallersRequest, watched: &Watched) -> Callers {
         method: request.method.clone(),
         by,
         seconds: watched.took.as_secs_f64(),
-        source: "samples".to_owned(),
+        source: CallersSource::Samples.name().to_owned(),
+        why: None,
+        hook: None,
         sampler: watched.source.to_owned(),
         bias: watched.bias.map(str::to_owned),
         samples,

@@ -6,6 +6,7 @@ use instrument_core::template::{Purpose, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
 use super::wishes::{Decided, InContexts};
+use crate::caller_hooks;
 use crate::contexts::{self, INERT_ANCHOR, MethodAnchors};
 use crate::desired::ConditionalProbe;
 
@@ -34,6 +35,7 @@ pub(super) fn of<'d>(
     slots: &[ProbeSlot],
 ) -> NumberedPlaces<'d> {
     let mut left: FxHashMap<usize, (Vec<&'d ConditionalProbe>, MethodAnchors)> = FxHashMap::default();
+    let mut callers: FxHashMap<usize, usize> = FxHashMap::default();
     let mut places = NumberedPlaces::default();
     for slot in slots {
         let purpose = library.get(slot.template).map_or(Purpose::Rules, |template| template.purpose);
@@ -54,6 +56,17 @@ pub(super) fn of<'d>(
                 places.fixed.push((slot.offset, measured.unwrap_or(0)));
                 continue;
             }
+            Purpose::CallerHook => {
+                let all = decided.in_contexts(slot.method_index).map_or(&[][..], |of| &of.caller_hooks);
+                // Those of one method differ by nothing but their numbers.
+                let count = callers.entry(slot.method_index).or_insert(0_usize);
+                if let Some(hook) = all.get(*count) {
+                    places.fixed.push((slot.offset, *hook));
+                    caller_hooks::of_process().note_inserted(*hook);
+                }
+                *count += 1;
+                continue;
+            }
             // They ask for no number.
             Purpose::StatementTexts | Purpose::Handover => continue,
             Purpose::Anchor | Purpose::ConditionalAnchor | Purpose::OwnAnchor | Purpose::Conditional => {}
@@ -70,6 +83,7 @@ pub(super) fn of<'d>(
             | Purpose::CallSites
             | Purpose::StatementTexts
             | Purpose::Handover
+            | Purpose::CallerHook
             | Purpose::Conditional => {
                 let of_template = probes.iter().position(|probe| probe.template == slot.template);
                 let conditional = of_template.map(|at| probes.swap_remove(at));

@@ -9,7 +9,7 @@ use instrument_core::template::{Purpose, TemplateId, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
 use super::class_plan::Coming;
-use crate::call_sites::{self, MeasuredMethod};
+use crate::call_sites::{self, MeasuredMethod, MethodKey};
 use crate::classes::hierarchy::LoaderId;
 use crate::contexts::AnchorStep;
 use crate::desired::generation::{ClaimedProbes, ClaimedRole, Generation};
@@ -49,6 +49,8 @@ pub(super) struct InContexts {
     pub(super) statement_text: Option<TemplateId>,
     /// What has tasks take contexts along.
     pub(super) handover: Option<TemplateId>,
+    /// The numbers of the hooks of caller finders.
+    pub(super) caller_hooks: Vec<u32>,
 }
 
 impl Decided {
@@ -90,7 +92,8 @@ impl Decided {
     ) -> Vec<String> {
         let of_rules = chosen.iter().filter_map(|id| library.get(*id)).filter(|of| of.purpose == Purpose::Rules);
         let mut names: Vec<String> = of_rules.map(|template| template.name.clone()).collect();
-        let Some(InContexts { probes, steps, measured, statement_text, handover }) = self.in_contexts(method_index)
+        let Some(InContexts { probes, steps, measured, statement_text, handover, caller_hooks }) =
+            self.in_contexts(method_index)
         else {
             return names;
         };
@@ -104,6 +107,7 @@ impl Decided {
         names.extend(measured.map(|_| "call sites".to_owned()));
         names.extend(statement_text.map(|_| "statement text".to_owned()));
         names.extend(handover.map(|_| "hand-over of contexts".to_owned()));
+        names.extend(caller_hooks.iter().map(|_| "hook of a caller finder".to_owned()));
         names
     }
 
@@ -115,7 +119,8 @@ impl Decided {
             | Wish::Anchor(_)
             | Wish::CallSites(_)
             | Wish::StatementText(_)
-            | Wish::Handover(_) => false,
+            | Wish::Handover(_)
+            | Wish::CallerHook(_) => false,
             Wish::Rules { .. } => self.in_contexts.contains_key(&method_index),
             Wish::Person { .. } | Wish::Suppress => true,
         };
@@ -179,6 +184,7 @@ pub(super) fn decide(
     for (index, (method, decided)) in file.methods().iter().zip(&mut decision.methods).enumerate() {
         let rule = if let MethodDecision::Chosen(chosen) = &*decided { Some(chosen.rule) } else { None };
         let mut wishes = wishes(generation.templates(), (method, decided), &claimed, index, &suppressed);
+        wishes.extend(caller_hooks(&claimed, (index, method), (name, loader)));
         let is_taken =
             |decision: &ClassDecision| matches!(decision.methods.get(index), Some(MethodDecision::Chosen(_)));
         let of_method = measured.iter().filter(|(measured, of)| is_method(measured, method) && is_taken(of));
@@ -219,15 +225,16 @@ pub(super) fn decide(
 impl InContexts {
     /// Returns what contexts put into a method.
     fn of(effective: &Effective) -> Option<InContexts> {
-        let Effective { conditional, steps, measured, statement_text, handover, .. } = effective;
+        let Effective { conditional, steps, measured, statement_text, handover, caller_hooks, .. } = effective;
         let is_any = !conditional.is_empty() || !steps.is_empty() || measured.is_some();
-        let is_any = is_any || statement_text.is_some() || handover.is_some();
+        let is_any = is_any || statement_text.is_some() || handover.is_some() || !caller_hooks.is_empty();
         is_any.then(|| InContexts {
             probes: conditional.clone(),
             steps: steps.clone(),
             measured: *measured,
             statement_text: *statement_text,
             handover: *handover,
+            caller_hooks: caller_hooks.clone(),
         })
     }
 }
@@ -243,7 +250,7 @@ fn all_templates(
     contexts: Option<&InContexts>,
     is_constructor: bool,
 ) -> Arc<[TemplateId]> {
-    let Some(InContexts { probes, steps, measured, statement_text, handover }) = contexts else {
+    let Some(InContexts { probes, steps, measured, statement_text, handover, caller_hooks }) = contexts else {
         return Arc::clone(&effective.templates);
     };
     let anchors = (0..AnchorStep::words(steps)).filter_map(|_| library.anchor());
@@ -252,6 +259,7 @@ fn all_templates(
     let own = conditions().filter(|of| of.is_own).filter_map(|_| library.own_anchor(is_constructor));
     let conditional = conditions().filter(|of| !of.is_own).filter_map(|_| library.conditional_anchor(is_constructor));
     let call_sites = measured.and_then(|_| library.call_sites());
+    let caller_hooks = caller_hooks.iter().filter_map(|_| library.caller_hook());
     let of_probes = probes.iter().map(|probe| probe.template);
     let of_rules = effective.templates.iter().copied();
     of_rules
@@ -261,6 +269,7 @@ fn all_templates(
         .chain(*handover)
         .chain(anchors)
         .chain(conditional)
+        .chain(caller_hooks)
         .chain(call_sites)
         .collect()
 }
@@ -280,6 +289,7 @@ fn leave_out_late_wrapper(wishes: &mut Vec<Wish>, method: &Member<'_>, coming: &
                 | Wish::CallSites(_)
                 | Wish::StatementText(_)
                 | Wish::Handover(_)
+                | Wish::CallerHook(_)
         )
     };
     if is_late && wishes.iter().any(is_by_person) {
@@ -305,6 +315,26 @@ fn take_live_variants(wishes: &mut [Wish], library: &TemplateLibrary) {
             *templates = templates.iter().map(|id| live_variant(id).unwrap_or(*id)).collect();
         }
     }
+}
+
+/// Returns the hooks of caller finders for a method of the class of this name and loader.
+fn caller_hooks(
+    claimed: &[(&ClaimedProbes, ClassDecision)],
+    (index, method): (usize, &Member<'_>),
+    (class, loader): (&[u8], LoaderId),
+) -> Vec<Wish> {
+    let is_meant = |key: &MethodKey| {
+        (&*key.class, key.loader) == (class, loader)
+            && (&*key.name, &*key.descriptor) == (method.name.as_bytes(), method.descriptor.as_bytes())
+    };
+    let hook = |(ClaimedProbes { role, .. }, decision): &(&ClaimedProbes, ClassDecision)| match role {
+        ClaimedRole::CallerHook(hook) if hook.methods.iter().any(is_meant) => {
+            let is_taken = matches!(decision.methods.get(index), Some(MethodDecision::Chosen(_)));
+            is_taken.then_some(Wish::CallerHook(hook.number))
+        }
+        _ => None,
+    };
+    claimed.iter().filter_map(hook).collect()
 }
 
 fn wishes(
@@ -337,6 +367,8 @@ fn wishes(
                 let template = library.handover(method.name.as_bytes(), method.descriptor.as_bytes());
                 wishes.extend(template.map(Wish::Handover));
             }
+            // They are about the class of one loader.
+            ClaimedRole::CallerHook(_) => {}
             ClaimedRole::Preparing => {
                 let template = library.statement_text(method.name.as_bytes(), method.descriptor.as_bytes());
                 wishes.extend(template.map(Wish::StatementText));

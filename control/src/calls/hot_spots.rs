@@ -14,6 +14,11 @@ pub const HOT_PERCENT: u32 = 5;
 /// If none has, so many with the largest shares are listed, unless the request states another number.
 pub const HOT_TOP: usize = 5;
 
+/// Calls that the hook of a caller finder counts, unless the request states another number.
+pub const USUAL_HITS: u64 = 2_500;
+/// ... and at most.
+pub const MOST_HITS: u64 = 100_000;
+
 /// A request for hot spots, as [`Request::Hot`](crate::Request::Hot) has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HotRequest {
@@ -42,6 +47,10 @@ pub struct CallersRequest {
     pub through: Vec<String>,
     /// So many callers are listed.
     pub most: Option<usize>,
+    /// How they are found; by samples unless stated.
+    pub source: Option<CallersSource>,
+    /// Calls that a hook counts, at most.
+    pub hits: Option<u64>,
 }
 
 instrument_core::declare_words! {
@@ -59,6 +68,20 @@ instrument_core::declare_words! {
         Locks = "locks",
         /// Calls, of methods that record theirs.
         Calls = "calls",
+    }
+}
+
+instrument_core::declare_words! {
+    /// How callers are found.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum CallersSource {
+        /// By samples, and by a hook if they are biased or too few.
+        Auto = "auto",
+        /// By samples of stacks; no class is changed.
+        Samples = "samples",
+        /// By a hook in the method, for a while: it counts calls, too.
+        Finder = "finder",
     }
 }
 
@@ -132,14 +155,20 @@ messages! {
         pub by: HotBy,
         /// For how long was looked, in seconds.
         pub seconds: f64,
-        /// Where this is from: `samples`.
+        /// Where this is from: `samples`, or `finder`, a hook in the method.
         pub source: String,
-        /// What took the samples: `async` (signals, AsyncGetCallTrace), `jvmti` (stacks at safepoints).
+        /// Why it is from there, if the request left that to the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub why: Option<String>,
+        /// What took the samples: `async` (signals, AsyncGetCallTrace), `jvmti` (stacks at safepoints); empty if none were taken.
         pub sampler: String,
         /// In which respect the samples are not what one might think.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub bias: Option<String>,
-        /// Samples of the method, with those of methods that it calls.
+        /// What a hook has counted; absent if there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub hook: Option<HookedCalls>,
+        /// Samples of the method, with those of methods that it calls; 0 if none were taken.
         pub samples: u64,
         /// Their part of all samples (0 to 1).
         pub share: f64,
@@ -151,6 +180,20 @@ messages! {
         /// What one should know about these figures.
         #[serde(default)]
         pub notices: Vec<String>,
+    }
+
+    /// What the hook of a caller finder has counted.
+    pub struct HookedCalls {
+        /// Calls of the method. One that it makes itself, or that others make on its behalf, is a part of that one.
+        pub calls: u64,
+        /// How many of them have not ended meanwhile: they have no time.
+        pub unended: u64,
+        /// Calls within calls of the method, which are not counted.
+        pub nested: u64,
+        /// How often the hook was on.
+        pub windows: u64,
+        /// For how long the hook was in the method, in seconds.
+        pub seconds: f64,
     }
 
     /// A caller.
@@ -166,6 +209,9 @@ messages! {
         /// Its part of all calls (0 to 1).
         #[serde(default)]
         pub calls_share: Option<f64>,
+        /// The share of calls is off by more than this in one of twenty cases (0 to 1); absent where that is from samples.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub calls_margin: Option<f64>,
         /// How long its calls took, in milliseconds of the time that shares are parts of.
         pub time_ms: f64,
         /// Their part of all time of the method (0 to 1).
@@ -203,6 +249,12 @@ messages! {
 impl Described for HotBy {
     fn describe(_: &mut Types) -> Json {
         words::<HotBy>()
+    }
+}
+
+impl Described for CallersSource {
+    fn describe(_: &mut Types) -> Json {
+        words::<CallersSource>()
     }
 }
 

@@ -23,7 +23,7 @@ const LARGE_FOLDERS: [(&str, usize); 12] = [
     ("instrument-core/tests/merge", 33),
     ("instrument-core/tests/templates/src/faulty", 25),
     ("integration-tests/test-targets/src/main/java/targets", 43),
-    ("java-runtime/src/main/java/java/instr", 36),
+    ("java-runtime/src/main/java/java/instr", 37),
     ("trace/src/analysis", 34),
     ("trace/src/recording", 21),
     ("trace/tests", 20),

@@ -1,6 +1,6 @@
-//! The stack of the current thread, as a native method of `java.instr.Contexts` asks about it.
+//! The stack of the current thread, as native methods of `java.instr.Contexts` and `java.instr.CallerFinder` ask about it.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
@@ -31,7 +31,7 @@ impl OwnStack<'_> {
     /// Returns the first answer about one of the methods that are executing, the innermost first, but for those that ask.
     pub(crate) fn find_map<R>(self, mut look: impl FnMut(MethodId) -> Option<R>) -> Option<R> {
         for first in (ABOVE_PROBE..DEEPEST).step_by(AT_A_TIME) {
-            let methods = self.methods(first);
+            let methods = self.frames(first, AT_A_TIME);
             let is_last = methods.len() < AT_A_TIME;
             let found = methods.into_iter().find_map(&mut look);
             if found.is_some() || is_last {
@@ -46,11 +46,16 @@ impl OwnStack<'_> {
         method.facts_without_lines(self.jvmti, self.jni)
     }
 
-    fn methods(self, first: usize) -> Vec<MethodId> {
-        let mut frames = [jvmti::jvmtiFrameInfo { method: null_mut(), location: 0 }; AT_A_TIME];
-        let (first, most) = (jni::jint::try_from(first).unwrap_or(0), jni::jint::try_from(AT_A_TIME).unwrap_or(0));
+    /// Returns the methods that are executing, the innermost first, but for those that ask: this number at most.
+    pub(crate) fn methods(self, most: usize) -> Vec<MethodId> {
+        self.frames(ABOVE_PROBE, most)
+    }
+
+    fn frames(self, first: usize, most: usize) -> Vec<MethodId> {
+        let mut frames = vec![jvmti::jvmtiFrameInfo { method: null_mut(), location: 0 }; most];
+        let (first, most) = (jni::jint::try_from(first).unwrap_or(0), jni::jint::try_from(most).unwrap_or(0));
         let mut count = 0;
-        // SAFETY: valid environment; no thread means the current one; `most` entries and the out-parameter are on our stack.
+        // SAFETY: valid environment; no thread means the current one; `most` entries and the out-parameter are ours.
         let result =
             unsafe { jvmti_call!(self.jvmti, GetStackTrace, null_mut(), first, most, frames.as_mut_ptr(), &mut count) };
         let count = if result.is_ok() { usize::try_from(count).unwrap_or(0) } else { 0 };
@@ -89,4 +94,69 @@ extern "system" fn is_called_directly(env: *mut jni::JNIEnv, _class: jni::jclass
         asked(OwnStack { jvmti: *jvmti, jni: &jni }, step)
     });
     jni::jboolean::from(is_called)
+}
+
+/// What is done when a call begins whose hook is on: its number and the thread; returns its row. And when it ends: number, thread, row, time.
+pub(crate) type HookedCalls = (fn(u32, u64, OwnStack<'_>) -> u32, fn(u32, u64, u32, u64));
+
+static HOOKED_CALLS: OnceLock<(Jvmti, i64, HookedCalls)> = OnceLock::new();
+
+/// Binds the native methods of `java.instr.CallerFinder`; `table` is the address of its bytes.
+pub(crate) fn register_caller_finder_natives(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    class: GlobalClass,
+    (table, calls): (i64, HookedCalls),
+) -> Result<(), JavaError> {
+    HOOKED_CALLS.get_or_init(|| (jvmti, table, calls));
+    let method = |name: &'static CStr, signature: &'static CStr, function: *const c_void| jni::JNINativeMethod {
+        name: name.as_ptr(),
+        signature: signature.as_ptr(),
+        fnPtr: function.cast_mut(),
+    };
+    let methods = [
+        method(c"table", c"()J", bytes_of_hooks as *const c_void),
+        method(c"entered", c"(IJ)I", call_entered as *const c_void),
+        method(c"ended", c"(IJIJ)V", call_ended as *const c_void),
+    ];
+    let count = jni::jint::try_from(methods.len()).unwrap_or(0);
+    // SAFETY: valid environment, live class, as many methods as are counted, with their signatures; the agent's library is never unloaded.
+    let result = unsafe { jni_call!(jni, RegisterNatives, class.raw(), methods.as_ptr(), count) };
+    if result == jni::JNI_OK { Ok(()) } else { Err(jni.failure("binding the native methods of caller finders")) }
+}
+
+extern "system" fn bytes_of_hooks(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    HOOKED_CALLS.get().map_or(0, |(_, table, _)| *table)
+}
+
+extern "system" fn call_entered(
+    env: *mut jni::JNIEnv,
+    _class: jni::jclass,
+    hook: jni::jint,
+    thread: jni::jlong,
+) -> jni::jint {
+    let row = event_guard::run(Event::Native, || {
+        let (Some((jvmti, _, (entered, _))), Ok(hook)) = (HOOKED_CALLS.get(), u32::try_from(hook)) else { return 0 };
+        // SAFETY: the JVM passes the environment of this thread, which it calls in the live phase.
+        let Some(jni) = (unsafe { Jni::from_raw(env) }) else { return 0 };
+        entered(hook, thread as u64, OwnStack { jvmti: *jvmti, jni: &jni })
+    });
+    jni::jint::try_from(row).unwrap_or(0)
+}
+
+extern "system" fn call_ended(
+    _env: *mut jni::JNIEnv,
+    _class: jni::jclass,
+    hook: jni::jint,
+    thread: jni::jlong,
+    row: jni::jint,
+    time: jni::jlong,
+) {
+    event_guard::run(Event::Native, || {
+        let (Some((.., (_, ended))), Ok(hook), Ok(row)) = (HOOKED_CALLS.get(), u32::try_from(hook), u32::try_from(row))
+        else {
+            return;
+        };
+        ended(hook, thread as u64, row, u64::try_from(time).unwrap_or(0));
+    });
 }

@@ -1,25 +1,33 @@
-//! `instr callers`: who calls a method, by samples.
+//! `instr callers`: who calls a method, by samples or by a hook.
 
 use std::fmt::Write as _;
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use control::{Caller, Callers, HotBy, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS};
+use control::{
+    Caller, Callers, CallersSource, HookedCalls, HotBy, LONGEST_HOT_SECONDS, MOST_HITS, Request, USUAL_HOT_SECONDS,
+};
 use trace::report::{counted, duration};
 
 use super::{margin, percent, print_answer, remarks, what};
 
-/// Show who calls a method, and how its time is divided among these callers, by samples of stacks. Changes no class.
+/// Show who calls a method, and how its time is divided among these callers: by samples of stacks, which change no class, or by a hook in the method, for a while.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Process id of the JVM.
     pid: u32,
     /// The method as `package.Class.method`: all of its overloads; or `'package.Class.method(int, String)'`: one of them.
     method: String,
-    /// Shares of what: processor time (`cpu`), or time, whether threads execute or wait (`wall`).
+    /// How callers are found: by `samples`; by a hook, which counts calls, too (`finder`); or by a hook only if samples are biased or too few (`auto`).
+    #[arg(long, value_name = "SOURCE", default_value = "samples", value_parser = PossibleValuesParser::new(["auto", "samples", "finder"]).map(|word| source(&word)))]
+    source: CallersSource,
+    /// Calls that the hook counts, in short windows. Default: 2500.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_HITS))]
+    hits: Option<u64>,
+    /// Shares of what: processor time (`cpu`), or time, whether threads execute or wait (`wall`). A hook measures time.
     #[arg(long, default_value = "cpu", value_parser = PossibleValuesParser::new(["cpu", "wall"]).map(|word| by(&word)))]
     by: HotBy,
-    /// For how long to look.
+    /// For how long to look. A hook ends earlier if it has counted its calls; `auto` looks for so long twice at most.
     #[arg(long, value_name = "N", default_value_t = USUAL_HOT_SECONDS, value_parser = clap::value_parser!(u64).range(1..=LONGEST_HOT_SECONDS))]
     seconds: u64,
     /// Classes `package.Class` with `*` and `**`: their methods are passed through, and their callers count. May be repeated.
@@ -41,6 +49,12 @@ fn by(word: &str) -> HotBy {
     if word == HotBy::Wall.name() { HotBy::Wall } else { HotBy::Cpu }
 }
 
+fn source(word: &str) -> CallersSource {
+    // clap lets only these words pass.
+    let all = [CallersSource::Auto, CallersSource::Finder];
+    all.into_iter().find(|source| source.name() == word).unwrap_or(CallersSource::Samples)
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let request = Request::Callers {
         method: arguments.method.clone(),
@@ -49,11 +63,46 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         seconds: Some(arguments.seconds),
         through: arguments.through.clone(),
         most: arguments.most,
+        source: Some(arguments.source),
+        hits: arguments.hits,
     };
     print_answer(arguments.pid, &request, (arguments.seconds, arguments.json), listed)
 }
 
 fn listed(found: &Callers) -> String {
+    let mut text = match &found.hook {
+        Some(hook) => by_hook(found, hook),
+        None => by_samples(found),
+    };
+    if let Some(why) = &found.why {
+        let _ = writeln!(text, "# by {}: {why}", found.source);
+    }
+    let bias = found.bias.as_ref().filter(|_| found.samples > 0);
+    text + &remarks(&found.notices, &found.sampler, bias)
+}
+
+fn by_hook(found: &Callers, hook: &HookedCalls) -> String {
+    let (calls, windows) = (counted(hook.calls, "call"), counted(hook.windows, "window"));
+    let mut text =
+        format!("callers of {}, by a hook: {calls} of it in {windows}, {:.1} s\n", found.method, found.seconds);
+    if !found.callers.is_empty() {
+        text += "   calls              time           caller\n";
+    }
+    for caller in &found.callers {
+        let calls = format!("{:>8}  {:<6}", percent(caller.calls_share.unwrap_or(0.0)), margin(caller.calls_margin));
+        let time = format!("{:>8}  {:<6}", percent(caller.time_share), margin(caller.margin));
+        let _ = writeln!(text, "{calls} {time}  {}{}", caller.method, via(caller));
+    }
+    for without in &found.without_caller {
+        let _ = writeln!(text, "{:>16} {:>8}  {:<6}  (none: {})", "", percent(without.share), "", without.reason);
+    }
+    if hook.nested > 0 {
+        let _ = writeln!(text, "# {} within these are a part of them", counted(hook.nested, "call"));
+    }
+    text
+}
+
+fn by_samples(found: &Callers) -> String {
     let Callers { method, samples, share, seconds, sampler, .. } = found;
     let mut text = format!(
         "callers of {method}, by {}: {} of it in {seconds:.1} s, {} of all ({sampler})\n",
@@ -68,13 +117,22 @@ fn listed(found: &Callers) -> String {
     for without in &found.without_caller {
         let _ = writeln!(text, "{:>8}  (none: {})", percent(without.share), without.reason);
     }
-    text + &remarks(&found.notices, sampler, found.bias.as_ref().filter(|_| *samples > 0))
+    text
 }
 
 fn line(caller: &Caller) -> String {
-    let via = caller.via.as_ref().map(|via| format!("  via {via}")).unwrap_or_default();
     let time = duration((caller.time_ms * 1e6) as u64);
-    format!("{:>8}  {:<6} {time:>9}  {}{via}\n", percent(caller.time_share), margin(caller.margin), caller.method)
+    format!(
+        "{:>8}  {:<6} {time:>9}  {}{via}\n",
+        percent(caller.time_share),
+        margin(caller.margin),
+        caller.method,
+        via = via(caller)
+    )
+}
+
+fn via(caller: &Caller) -> String {
+    caller.via.as_ref().map(|via| format!("  via {via}")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -90,6 +148,7 @@ mod tests {
             via: via.map(str::to_owned),
             calls: None,
             calls_share: None,
+            calls_margin: None,
             time_ms: 1_250.0,
             time_share,
             margin: Some(0.031),
@@ -99,6 +158,8 @@ mod tests {
             by: HotBy::Cpu,
             seconds: 10.0,
             source: "samples".to_owned(),
+            why: None,
+            hook: None,
             sampler: "async".to_owned(),
             bias: Some("at any instruction".to_owned()),
             samples: 1_200,
@@ -117,6 +178,44 @@ mod tests {
             10.0 %  (none: the thread begins there)\n\
             # n\n\
             # async: at any instruction\n";
+        assert_eq!(listed(&found), expected);
+    }
+
+    #[test]
+    fn a_hook_shows_calls_beside_time_and_why_it_was_used() {
+        let caller = |method: &str, calls, calls_share, time_share| Caller {
+            method: method.to_owned(),
+            via: None,
+            calls: Some(calls),
+            calls_share: Some(calls_share),
+            calls_margin: Some(0.018),
+            time_ms: 1.0,
+            time_share,
+            margin: Some(0.025),
+        };
+        let found = Callers {
+            method: "a.B.hot".to_owned(),
+            by: HotBy::Wall,
+            seconds: 8.5,
+            source: "finder".to_owned(),
+            why: Some("the samples are biased".to_owned()),
+            hook: Some(HookedCalls { calls: 2_500, unended: 0, nested: 7, windows: 250, seconds: 10.0 }),
+            sampler: "jvmti".to_owned(),
+            bias: None,
+            samples: 0,
+            share: 0.0,
+            callers: vec![caller("a.C.c()", 1_750, 0.7, 0.25), caller("a.D.d()", 750, 0.3, 0.7)],
+            without_caller: vec![WithoutMethod { reason: "the thread begins there".to_owned(), share: 0.05 }],
+            notices: vec!["n".to_owned()],
+        };
+        let expected = "callers of a.B.hot, by a hook: 2,500 calls of it in 250 windows, 8.5 s\n   \
+            calls              time           caller\n  \
+            70.0 %  ±1.8     25.0 %  ±2.5    a.C.c()\n  \
+            30.0 %  ±1.8     70.0 %  ±2.5    a.D.d()\n                    \
+            5.0 %          (none: the thread begins there)\n\
+            # 7 calls within these are a part of them\n\
+            # by finder: the samples are biased\n\
+            # n\n";
         assert_eq!(listed(&found), expected);
     }
 }

@@ -111,6 +111,11 @@ impl TemplateLibrary {
         self.for_purpose(Purpose::CallSites).next().map(|(id, _)| id)
     }
 
+    /// Returns the template that counts the callers of a method.
+    pub fn caller_hook(&self) -> Option<TemplateId> {
+        self.for_purpose(Purpose::CallerHook).next().map(|(id, _)| id)
+    }
+
     /// Returns the template around a method of JDBC that executes a text or prepares one; `None` for any other method, whatever its class.
     pub fn statement_text(&self, method: &[u8], descriptor: &[u8]) -> Option<TemplateId> {
         let takes_text = descriptor.starts_with(b"(Ljava/lang/String;");

@@ -92,6 +92,8 @@ pub enum Purpose {
     StatementTexts,
     /// Contexts that reach across threads or hosts, around what hands tasks over, what runs them, and what sends requests: it records nothing.
     Handover,
+    /// Caller finders: it counts callers, and their time, while it is on.
+    CallerHook,
 }
 
 /// The origin of instr's own templates.
@@ -105,6 +107,7 @@ impl Purpose {
             "context-condition" => Some(Purpose::ConditionalAnchor),
             "own-condition" => Some(Purpose::OwnAnchor),
             "handover" => Some(Purpose::Handover),
+            "caller-finder" => Some(Purpose::CallerHook),
             _ => None,
         }
     }

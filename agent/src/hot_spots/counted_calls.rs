@@ -1,0 +1,425 @@
+//! Calls that the hook of a caller finder counts, by caller, and the time that they take.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering as Memory};
+
+use control::{Caller, WithoutMethod};
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::attribution::{Attributed, CUT_OFF, CalledMethod};
+use super::counted_method::CountedMethod;
+use super::margin::{QUANTILE, margin, margin_of_sums};
+use crate::caller_hooks::HookedCalls;
+use crate::jvm::{MethodId, OwnStack, probe_length_nanos};
+
+/// Frames that are read: the method and its caller; more where something is between the two, or to know whether the method calls itself.
+const FRAMES: [usize; 3] = [2, 16, MOST_FRAMES];
+const MOST_FRAMES: usize = 1024;
+/// The whole stacks of the first calls are read, and of each of so many later ones. If one shows that the method calls itself by way of others, all are.
+const FIRST_WHOLE: u64 = 64;
+const EACH_WHOLE: u64 = 16;
+/// Methods of which the names are kept, and callers that are told apart.
+const MOST_NAMES: usize = 1 << 14;
+const MOST_ROWS: usize = 1 << 14;
+const GONE: &str = "class unloaded";
+const TOO_MANY: &str = "too many callers";
+
+/// What a hook counts.
+#[derive(Debug)]
+pub(crate) struct CountedCalls {
+    called: CalledMethod,
+    names: RwLock<FxHashMap<MethodId, Arc<CountedMethod>>>,
+    rows: Mutex<Rows>,
+    /// Calls that have met the hook.
+    met: AtomicU64,
+    nested: AtomicU64,
+    /// Whether the method calls itself by way of others.
+    is_recursive: AtomicBool,
+    /// Threads with a call that is counted and has not ended. What these call needs no look at the stack, which would be a part of the time of that call.
+    open: Mutex<FxHashSet<u64>>,
+}
+
+/// By which ways a caller calls, with the number of calls.
+type Ways = Vec<(u64, Option<Arc<str>>)>;
+/// A caller, or why there is none, and what is between.
+type Key = (Result<Arc<CountedMethod>, &'static str>, Option<Arc<str>>);
+
+#[derive(Debug, Default)]
+struct Rows {
+    /// Calls that may still be counted: of a window that has been closed, some come late.
+    left: u64,
+    /// Row 1 is the first one.
+    rows: Vec<(Key, Sums)>,
+    by_key: FxHashMap<Key, u32>,
+    windows: Windows,
+}
+
+/// How the calls of callers were spread over the windows in which the hook was on.
+#[derive(Debug, Default)]
+struct Windows {
+    /// Calls of each row up to the end of the last window.
+    before: Vec<u64>,
+    /// The squares of all calls of a window; of a caller the same, and its calls times all calls.
+    squares: f64,
+    by_caller: FxHashMap<Arc<str>, (f64, f64)>,
+}
+
+/// The calls of a row; times by the clock of probes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    calls: u64,
+    ended: u64,
+    time: f64,
+    squares: f64,
+}
+
+/// What has been counted.
+#[derive(Debug, Default)]
+pub(crate) struct FoundCallers {
+    /// The largest part of the time first.
+    pub(crate) callers: Vec<Caller>,
+    pub(crate) without_caller: Vec<WithoutMethod>,
+    pub(crate) calls: u64,
+    pub(crate) unended: u64,
+    pub(crate) nested: u64,
+}
+
+/// What a stack says about the call that begins.
+#[derive(Debug, PartialEq, Eq)]
+enum Begun {
+    Key(Key),
+    /// It is within another call of the method.
+    Nested,
+    /// The caller is not among these frames.
+    FurtherOut,
+}
+
+impl CountedCalls {
+    /// Calls of this method, this number at most: none yet.
+    pub(crate) fn new(called: CalledMethod, most: u64) -> CountedCalls {
+        CountedCalls {
+            called,
+            names: RwLock::default(),
+            rows: Mutex::new(Rows { left: most, ..Rows::default() }),
+            met: AtomicU64::new(0),
+            nested: AtomicU64::new(0),
+            is_recursive: AtomicBool::new(false),
+            open: Mutex::default(),
+        }
+    }
+
+    /// Returns how many calls have been counted, and how many of these have ended.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let rows = self.rows.lock();
+        rows.rows.iter().fold((0, 0), |(calls, ended), (_, sums)| (calls + sums.calls, ended + sums.ended))
+    }
+
+    /// The hook has been on, and is off again.
+    pub(crate) fn window_ends(&self) {
+        self.rows.lock().window_ends();
+    }
+
+    fn name(&self, method: MethodId, stack: OwnStack<'_>) -> Option<Arc<CountedMethod>> {
+        if let Some(known) = self.names.read().get(&method) {
+            return Some(Arc::clone(known));
+        }
+        let name = Arc::new(CountedMethod::of(&stack.facts(method)?));
+        let names = &mut *self.names.write();
+        if names.len() >= MOST_NAMES {
+            names.clear();
+        }
+        names.insert(method, Arc::clone(&name));
+        Some(name)
+    }
+
+    fn begun(&self, stack: &[Arc<CountedMethod>], is_whole: bool) -> Begun {
+        // A bridge has the same text as the method to which it forwards, if only the type of the result differs.
+        let is_called =
+            |method: &Arc<CountedMethod>| self.called.texts.contains(&*method.text) && !method.is_go_between;
+        // The first one is the method itself.
+        if stack.iter().skip(1).any(is_called) {
+            return Begun::Nested;
+        }
+        let stack: Vec<&CountedMethod> = stack.iter().map(|method| &**method).collect();
+        Begun::Key(match self.called.caller(&stack, !is_whole) {
+            Attributed::Method(caller, via) => (Ok(Arc::new(caller.clone())), via.map(|via| Arc::clone(&via.text))),
+            Attributed::Reason(CUT_OFF) if stack.len() < MOST_FRAMES => return Begun::FurtherOut,
+            Attributed::Reason(reason) => (Err(reason), None),
+            Attributed::Elsewhere | Attributed::NoFrame => (Err(GONE), None),
+        })
+    }
+
+    /// Counts a call that begins; returns its row.
+    fn count(&self, begun: Begun) -> Option<u32> {
+        let key = match begun {
+            Begun::Key(key) => key,
+            Begun::FurtherOut => (Err(CUT_OFF), None),
+            Begun::Nested => {
+                self.is_recursive.store(true, Memory::Relaxed);
+                self.nested.fetch_add(1, Memory::Relaxed);
+                return None;
+            }
+        };
+        self.rows.lock().count(key)
+    }
+
+    /// Returns what has been counted up to now, with so many callers at most.
+    pub(crate) fn found(&self, most: usize) -> FoundCallers {
+        let rows = self.rows.lock();
+        let (mut by_caller, mut by_reason): (FxHashMap<_, (Sums, Ways)>, FxHashMap<&str, Sums>) = Default::default();
+        let mut all = Sums::default();
+        for ((caller, via), sums) in &rows.rows {
+            all.add(sums);
+            match caller {
+                Ok(caller) => {
+                    let (of_caller, ways) = by_caller.entry(&caller.text).or_default();
+                    of_caller.add(sums);
+                    ways.push((sums.calls, via.clone()));
+                }
+                Err(reason) => by_reason.entry(reason).or_default().add(sums),
+            }
+        }
+        let share = |sums: &Sums| if all.time > 0.0 { sums.time / all.time } else { 0.0 };
+        let caller = |(text, (sums, ways)): (&Arc<str>, (Sums, Ways))| {
+            let calls_share = sums.calls as f64 / all.calls.max(1) as f64;
+            let via = ways.into_iter().max_by_key(|(calls, _)| *calls).and_then(|(_, via)| via);
+            let of_sums = ((sums.time, sums.squares), (all.time, all.squares));
+            // Calls of a window are alike where a program does one thing after the other.
+            let alone = margin(calls_share, all.calls as f64);
+            let alike = rows.windows.margin(text, calls_share, all.calls).max(alone);
+            Caller {
+                method: text.to_string(),
+                via: via.map(|via| via.to_string()),
+                calls: Some(sums.calls),
+                calls_share: Some(calls_share),
+                calls_margin: Some(alike),
+                time_ms: probe_length_nanos(sums.time as u64) as f64 / 1e6,
+                time_share: share(&sums),
+                margin: (all.time > 0.0).then(|| margin_of_sums(of_sums) * alike / alone),
+            }
+        };
+        let mut callers: Vec<Caller> = by_caller.into_iter().map(caller).collect();
+        callers.sort_by(|of, than| {
+            descending((of.time_share, of.calls), (than.time_share, than.calls))
+                .then_with(|| of.method.cmp(&than.method))
+        });
+        callers.truncate(most);
+        let reason = |(reason, sums): (&str, Sums)| WithoutMethod { reason: reason.to_owned(), share: share(&sums) };
+        let mut without_caller: Vec<WithoutMethod> = by_reason.into_iter().map(reason).collect();
+        without_caller.sort_by(|of, than| than.share.total_cmp(&of.share).then_with(|| of.reason.cmp(&than.reason)));
+        let (calls, unended) = (all.calls, all.calls.saturating_sub(all.ended));
+        FoundCallers { callers, without_caller, calls, unended, nested: self.nested.load(Memory::Relaxed) }
+    }
+}
+
+fn descending(of: (f64, Option<u64>), than: (f64, Option<u64>)) -> Ordering {
+    than.0.total_cmp(&of.0).then(than.1.cmp(&of.1))
+}
+
+impl HookedCalls for CountedCalls {
+    fn begins(&self, thread: u64, stack: OwnStack<'_>) -> Option<u32> {
+        // A thread that is being attached has none.
+        if thread == 0 {
+            return None;
+        }
+        if self.open.lock().contains(&thread) {
+            return self.count(Begun::Nested);
+        }
+        let met = self.met.fetch_add(1, Memory::Relaxed);
+        let is_recursive = self.is_recursive.load(Memory::Relaxed);
+        let from =
+            if is_recursive || met < FIRST_WHOLE || met.is_multiple_of(EACH_WHOLE) { FRAMES.len() - 1 } else { 0 };
+        let mut begun = Begun::FurtherOut;
+        for most in FRAMES.iter().skip(from) {
+            let methods = stack.methods(*most);
+            let is_whole = methods.len() < *most;
+            let Some(named) = methods.into_iter().map(|method| self.name(method, stack)).collect::<Option<Vec<_>>>()
+            else {
+                begun = Begun::Key((Err(GONE), None));
+                break;
+            };
+            begun = self.begun(&named, is_whole);
+            if begun != Begun::FurtherOut {
+                break;
+            }
+        }
+        let row = self.count(begun)?;
+        self.open.lock().insert(thread);
+        Some(row)
+    }
+
+    fn ended(&self, thread: u64, row: u32, time: u64) {
+        self.open.lock().remove(&thread);
+        let rows = &mut *self.rows.lock();
+        let place = (row as usize).checked_sub(1).and_then(|at| rows.rows.get_mut(at));
+        if let Some((_, sums)) = place {
+            sums.add(&Sums { calls: 0, ended: 1, time: time as f64, squares: time as f64 * time as f64 });
+        }
+    }
+}
+
+impl Rows {
+    fn count(&mut self, key: Key) -> Option<u32> {
+        self.left = self.left.checked_sub(1)?;
+        let is_new = !self.by_key.contains_key(&key);
+        let key = if is_new && self.rows.len() >= MOST_ROWS { (Err(TOO_MANY), None) } else { key };
+        let row = match self.by_key.get(&key) {
+            Some(row) => *row,
+            None => {
+                self.rows.push((key.clone(), Sums::default()));
+                let row = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+                self.by_key.insert(key, row);
+                row
+            }
+        };
+        if let Some((_, sums)) = self.rows.get_mut(row as usize - 1) {
+            sums.calls += 1;
+        }
+        Some(row)
+    }
+
+    fn window_ends(&mut self) {
+        let Rows { rows, windows, .. } = self;
+        windows.before.resize(rows.len(), 0);
+        let (mut all, mut by_caller): (f64, FxHashMap<&Arc<str>, f64>) = (0.0, FxHashMap::default());
+        for (((caller, _), sums), before) in rows.iter().zip(&mut windows.before) {
+            let calls = (sums.calls - std::mem::replace(before, sums.calls)) as f64;
+            all += calls;
+            if let (Ok(caller), true) = (caller, calls > 0.0) {
+                *by_caller.entry(&caller.text).or_default() += calls;
+            }
+        }
+        windows.squares += all * all;
+        for (caller, calls) in by_caller {
+            let (squares, products) = windows.by_caller.entry(Arc::clone(caller)).or_default();
+            *squares += calls * calls;
+            *products += calls * all;
+        }
+    }
+}
+
+impl Windows {
+    /// By how much a share of calls is off in one of twenty cases if each window counts as one look.
+    fn margin(&self, caller: &str, share: f64, calls: u64) -> f64 {
+        let (squares, products) = self.by_caller.get(caller).copied().unwrap_or_default();
+        let variance = squares - 2.0 * share * products + share * share * self.squares;
+        QUANTILE * variance.max(0.0).sqrt() / calls.max(1) as f64
+    }
+}
+
+impl Sums {
+    fn add(&mut self, other: &Sums) {
+        self.calls += other.calls;
+        self.ended += other.ended;
+        self.time += other.time;
+        self.squares += other.squares;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOT: &str = "a.B.hot";
+
+    fn counted() -> CountedCalls {
+        CountedCalls::new(
+            CalledMethod { texts: std::iter::once(HOT.to_owned()).collect(), through: Vec::new() },
+            100_000,
+        )
+    }
+
+    fn stack(methods: &str) -> Vec<Arc<CountedMethod>> {
+        let method = |text: &str| {
+            let class = text.rsplit_once('.').unwrap().0.replace('.', "/").into_bytes().into();
+            let is_go_between = text.contains("reflect");
+            Arc::new(CountedMethod { text: text.into(), class, is_go_between, unnamed: None })
+        };
+        methods.split(' ').map(method).collect()
+    }
+
+    fn call(calls: &CountedCalls, methods: &str, time: u64) {
+        if let Some(row) = calls.count(calls.begun(&stack(methods), true)) {
+            calls.ended(1, row, time);
+        }
+    }
+
+    #[test]
+    fn calls_and_time_are_shared_out_each_for_itself() {
+        let calls = counted();
+        (0..7).for_each(|_| call(&calls, "a.B.hot b.X.x c.Y.y", 10));
+        (0..2).for_each(|_| call(&calls, "a.B.hot java.reflect.invoke b.Z.z", 100));
+        call(&calls, HOT, 30);
+        let found = calls.found(20);
+        let of: Vec<_> = found.callers.iter().map(|of| (&*of.method, of.calls.unwrap(), of.via.as_deref())).collect();
+        assert_eq!(of, [("b.Z.z", 2, Some("java.reflect.invoke")), ("b.X.x", 7, None)], "by time");
+        assert!((found.callers[0].time_share - 200.0 / 300.0).abs() < 1e-9 && found.callers[0].margin > Some(0.1));
+        assert!(
+            (found.callers[1].calls_share.unwrap() - 0.7).abs() < 1e-9 && found.callers[1].calls_margin > Some(0.2)
+        );
+        assert_eq!(found.without_caller, [WithoutMethod { reason: super::super::BEGINS.to_owned(), share: 0.1 }]);
+        assert_eq!((found.calls, found.unended, found.nested, calls.found(1).callers.len()), (10, 0, 0, 1));
+    }
+
+    #[test]
+    fn a_call_within_a_call_is_a_part_of_it() {
+        let calls = counted();
+        call(&calls, "a.B.hot b.X.x", 50);
+        call(&calls, "a.B.hot a.B.hot b.X.x", 40);
+        call(&calls, "a.B.hot b.W.w a.B.hot b.X.x", 30);
+        let found = calls.found(20);
+        assert_eq!((found.callers.len(), found.calls, found.nested), (1, 1, 2));
+        assert!(calls.is_recursive.load(Memory::Relaxed), "from now on whole stacks are looked at");
+    }
+
+    #[test]
+    fn a_program_that_does_one_thing_after_the_other_has_wider_margins() {
+        let margin_of = |windows: &[[u64; 2]]| {
+            let calls = counted();
+            for [first, second] in windows {
+                (0..*first).for_each(|_| call(&calls, "a.B.hot b.X.x", 10));
+                (0..*second).for_each(|_| call(&calls, "a.B.hot b.Y.y", 10));
+                calls.window_ends();
+            }
+            let caller = calls.found(9).callers.remove(0);
+            (caller.calls_margin.unwrap(), caller.margin.unwrap())
+        };
+        let (mixed, phases) = (margin_of(&[[5, 5]; 40]), margin_of(&[[[10, 0], [0, 10]]; 20].concat()));
+        assert!((mixed.0 - margin(0.5, 400.0)).abs() < 1e-9, "{mixed:?}");
+        // Forty looks, of which each sees one of the two.
+        assert!((phases.0 - 1.96 * 0.5 / 40_f64.sqrt()).abs() < 1e-9 && phases.1 > 3.0 * mixed.1, "{phases:?}");
+    }
+
+    #[test]
+    fn a_call_by_way_of_a_bridge_is_one_of_the_caller_beyond() {
+        let calls = counted();
+        let mut methods = stack("a.B.hot a.B.hot b.X.x");
+        methods[1] = Arc::new(CountedMethod { is_go_between: true, ..(*methods[1]).clone() });
+        assert_eq!(calls.begun(&methods, false), Begun::Key((Ok(Arc::clone(&methods[2])), None)));
+    }
+
+    #[test]
+    fn more_frames_are_needed_where_something_is_between() {
+        let calls = counted();
+        assert_eq!(calls.begun(&stack("a.B.hot java.reflect.invoke"), false), Begun::FurtherOut);
+        assert!(matches!(calls.begun(&stack("a.B.hot b.X.x"), false), Begun::Key((Ok(_), None))));
+        let calls_before = calls.counts();
+        assert_eq!((calls_before, calls.count(Begun::FurtherOut)), ((0, 0), Some(1)));
+        assert_eq!((calls.counts(), calls.found(9).unended), ((1, 0), 1), "it has not ended");
+    }
+
+    #[test]
+    fn callers_beyond_the_last_row_share_one() {
+        let mut rows = Rows { left: MOST_ROWS as u64 + 5, ..Rows::default() };
+        let key = |at: usize| (Ok(Arc::clone(&stack(&format!("b.X{at}.x"))[0])), None);
+        (0..=MOST_ROWS).for_each(|at| _ = rows.count(key(at)));
+        assert_eq!(rows.count(key(MOST_ROWS + 7)), rows.count((Err(TOO_MANY), None)));
+        assert_eq!(
+            (rows.count(key(3)), rows.count(key(3)), rows.count(key(3))),
+            (Some(4), Some(4), None),
+            "no more than are wanted"
+        );
+    }
+}
