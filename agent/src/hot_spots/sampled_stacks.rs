@@ -48,6 +48,27 @@ pub(crate) struct SampledCaller {
     pub(crate) share: f64,
     /// The share is off by more in one of twenty cases.
     pub(crate) margin: f64,
+    /// The part of the callee's calls, or of their time, whichever is larger, that a hook has found; 0 if none has looked.
+    pub(crate) hooked: f64,
+}
+
+impl SampledCaller {
+    /// One that no sample has met.
+    pub(crate) fn found_by_hook(callee: &Arc<str>, caller: Arc<str>, via: Option<Arc<str>>) -> SampledCaller {
+        SampledCaller {
+            callee: Arc::clone(callee),
+            caller: Ok(caller),
+            via,
+            weight: 0.0,
+            share: 0.0,
+            margin: 0.0,
+            hooked: 0.0,
+        }
+    }
+
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.weight > 0.0
+    }
 }
 
 /// Callee and caller on a level, or why there is none.
@@ -179,7 +200,7 @@ impl SampledStacks {
             let way = ways.iter().max_by(|(_, one), (_, other)| one.total_cmp(other)).and_then(|(way, _)| *way);
             let via = way.and_then(|number| self.text(number).cloned());
             let (callee, margin, weight) = (Arc::clone(text), margin(share, samples), weighed.weight);
-            callers.push(SampledCaller { callee, caller, via, weight, share, margin });
+            callers.push(SampledCaller { callee, caller, via, weight, share, margin, hooked: 0.0 });
         }
         callers.sort_by(|one, other| {
             other

@@ -21,6 +21,16 @@ pub(crate) struct Policy {
     pub(crate) boundary: Vec<NameGlob>,
 }
 
+/// A caller that a hook has found.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct HookedCaller {
+    pub(crate) method: Arc<str>,
+    /// What is mostly between the two: a method that was passed through.
+    pub(crate) via: Option<Arc<str>>,
+    /// Its part of the calls, or of their time, whichever is larger.
+    pub(crate) part: f64,
+}
+
 /// The way up from a hot method.
 #[derive(Debug)]
 pub(crate) struct Ascent {
@@ -77,8 +87,32 @@ impl Ascent {
 
     /// The callers of one method that are followed.
     pub(crate) fn followed_of(&self, callee: &str, policy: &Policy) -> Vec<Arc<str>> {
-        let callers = self.callers_of(callee).filter(|of| of.share >= policy.share);
+        let callers = self.callers_of(callee).filter(|of| of.share.max(of.hooked) >= policy.share);
         callers.filter_map(|of| of.caller.as_ref().ok()).take(policy.most).cloned().collect()
+    }
+
+    /// Notes the callers of a method of the present level that a hook has found: who, what was passed through, and the part of the calls or of their time. Returns
+    /// whether one is followed now that was not.
+    pub(crate) fn note_hooked(&mut self, callee: &Arc<str>, found: &[HookedCaller], policy: &Policy) -> bool {
+        if !self.present().contains(callee) {
+            return false;
+        }
+        let before = self.followed_of(callee, policy);
+        while self.levels.len() <= self.level {
+            self.levels.push(Vec::new());
+        }
+        let Some(callers) = self.levels.get_mut(self.level) else { return false };
+        for HookedCaller { method, via, part } in found {
+            let known = callers.iter().position(|of| of.callee == *callee && of.caller.as_ref() == Ok(method));
+            let at = known.unwrap_or_else(|| {
+                callers.push(SampledCaller::found_by_hook(callee, Arc::clone(method), via.clone()));
+                callers.len() - 1
+            });
+            if let Some(caller) = callers.get_mut(at) {
+                caller.hooked = *part;
+            }
+        }
+        self.followed_of(callee, policy).iter().any(|of| !before.contains(of))
     }
 
     /// The caller with the largest share on the present level, or why there is none.
@@ -124,7 +158,15 @@ mod tests {
 
     fn caller(callee: &str, caller: &str, share: f64) -> SampledCaller {
         let caller = if caller.is_empty() { Err("the thread begins there") } else { Ok(caller.into()) };
-        SampledCaller { callee: callee.into(), caller, via: None, weight: share * 10.0, share, margin: 0.01 }
+        SampledCaller {
+            callee: callee.into(),
+            caller,
+            via: None,
+            weight: share * 10.0,
+            share,
+            margin: 0.01,
+            hooked: 0.0,
+        }
     }
 
     fn ascent() -> Ascent {
@@ -195,6 +237,22 @@ mod tests {
         ascent.go_up(ascent.followed(&policy()), &policy());
         assert!((ascent.share_of("b.X.x()") - 1.0).abs() < 1e-9, "its weight as a callee");
         assert_eq!(ascent.share_of("b.Q.q()"), 0.0);
+    }
+
+    #[test]
+    fn callers_that_a_hook_finds_are_followed_as_well() {
+        let hooked = |method: &str, part| HookedCaller { method: method.into(), via: None, part };
+        let (mut ascent, policy, hot) = (ascent(), policy(), Arc::from("a.Hot.hot(int)"));
+        assert!(!ascent.note_hooked(&hot, &[hooked("b.X.x()", 0.9)], &policy), "it is followed anyway");
+        assert!(ascent.note_hooked(&hot, &[hooked("b.Z.z()", 0.3), hooked("b.W.w()", 0.04)], &policy));
+        assert_eq!(names(&ascent, &policy), ["b.X.x()", "b.Y.y()", "b.Z.z()"]);
+        assert!((ascent.share_of(&hot) - 1.0).abs() < 1e-9, "shares are those of samples");
+        assert!(!ascent.note_hooked(&"b.X.x()".into(), &[hooked("b.V.v()", 1.0)], &policy), "it is on another level");
+
+        let mut unsampled = Ascent { levels: Vec::new(), ..ascent };
+        assert!(unsampled.note_hooked(&hot, &[hooked("b.V.v()", 1.0)], &policy));
+        unsampled.go_up(unsampled.followed(&policy), &policy);
+        assert_eq!(unsampled.present(), [Arc::from("b.V.v()")]);
     }
 
     #[test]

@@ -27,6 +27,12 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
+    /// The part of the calls that were within one of a caller.
+    pub(crate) fn covered(&self) -> f64 {
+        let calls = self.all().calls;
+        part(calls, calls + self.without_caller.calls)
+    }
+
     fn all(&self) -> CallSum {
         let sums = self.by_caller.values();
         sums.fold(CallSum::default(), |all, of| CallSum { calls: all.calls + of.calls, nanos: all.nanos + of.nanos })
@@ -43,7 +49,7 @@ pub(crate) fn level_of(
     let found = measured.as_ref().ok().copied().filter(|of| of.all().calls > 0);
     let sums = found.map(Measured::all).unwrap_or_default();
     let uncovered = measured.as_ref().map_or(0, |of| of.without_caller.calls);
-    let covered = part(sums.calls, sums.calls + uncovered);
+    let covered = measured.as_ref().map_or(0.0, |of| of.covered());
     // The rest may be of one caller alone: of its longest calls, for example.
     let found = found.filter(|_| covered >= 1.0 - UNCOVERED);
     let has_time = sums.calls > 0 && sums.nanos / sums.calls >= PROBE_NANOS * SHORTEST;
@@ -58,8 +64,8 @@ pub(crate) fn level_of(
             calls_margin: sum.map(|sum| margin(part(sum.calls, sums.calls), sums.calls as f64)),
             time_ms: timed.map(|sum| sum.nanos as f64 / 1e6),
             time_share: timed.map(|sum| part(sum.nanos, sums.nanos)),
-            cpu_share: sampled.map(|of| of.share),
-            margin: sampled.filter(|_| margins).map(|of| of.margin),
+            cpu_share: sampled.filter(|of| of.is_sampled()).map(|of| of.share),
+            margin: sampled.filter(|of| margins && of.is_sampled()).map(|of| of.margin),
             followed: followed.contains(text),
         }
     };
@@ -127,6 +133,7 @@ mod tests {
             weight: share,
             share,
             margin: 0.01,
+            hooked: 0.0,
         };
         let levels = vec![vec![
             caller(Ok("b.X.x()".into()), 0.5),

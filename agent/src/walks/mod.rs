@@ -4,5 +4,5 @@
 mod ascent;
 mod figures;
 
-pub(crate) use ascent::{Ascent, Policy};
+pub(crate) use ascent::{Ascent, HookedCaller, Policy};
 pub(crate) use figures::{Measured, level_of};

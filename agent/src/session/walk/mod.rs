@@ -4,6 +4,7 @@ mod by_itself;
 mod hooks;
 mod levels;
 mod measuring;
+mod missing_callers;
 mod run;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,5 @@
-//! The thread of a walk: takes samples, then has two neighbouring levels measured at a time (`measuring`), until there is nothing above.
+//! The thread of a walk: takes samples, then has two neighbouring levels measured at a time (`measuring`), until there is nothing above. Callers that samples have not
+//! met are looked for by a hook (`missing_callers`).
 //!
 //! Callers get probes while their callees still have theirs: each call of a callee is within a call of a caller. Then the probes of the lower level are removed, and those
 //! of the next one inserted.
@@ -47,11 +48,11 @@ pub(super) struct Run<'s> {
     pub(super) options: Options,
     /// The method to begin at, if it is not the hot ones.
     root: Option<String>,
-    shared: Arc<Mutex<Option<Walk>>>,
+    pub(super) shared: Arc<Mutex<Option<Walk>>>,
     pub(super) hooks: Hooks,
     /// Why methods have no probe.
     pub(super) without: FxHashMap<Arc<str>, String>,
-    ascents: Vec<Ascent>,
+    pub(super) ascents: Vec<Ascent>,
     pub(super) random: Random,
     has_margins: bool,
     /// Why it has ended before it began to go up.
@@ -78,8 +79,13 @@ impl<'s> Run<'s> {
         let mut level = 0;
         while goes_on() && self.ascents.iter().any(|of| of.end().is_none()) {
             level += 1;
-            let levels = self.two_levels(level);
-            let seen = self.measure(&levels, goes_on)?;
+            self.find_unsampled(goes_on);
+            let mut levels = self.two_levels(level);
+            let mut seen = self.measure(&levels, goes_on)?;
+            if seen.as_ref().is_some_and(|seen| self.find_uncovered(&levels, seen, goes_on)) {
+                levels = self.two_levels(level);
+                seen = self.measure(&levels, goes_on)?;
+            }
             // It was ended before anything of the level was measured.
             if !goes_on() && seen.as_ref().is_none_or(|seen| seen.nested.calls.is_empty()) {
                 break;

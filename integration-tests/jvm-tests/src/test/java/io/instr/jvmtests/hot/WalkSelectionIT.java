@@ -7,9 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.instr.jvmtests.claims.LoadedBytes;
+import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace;
@@ -70,6 +72,38 @@ class WalkSelectionIT {
         assertEquals(0, walks.path(0).path("gauge").path((int) gauge.getCount() - 1).path("now").asInt(-1), walks::toString);
     }
 
+    /** Samples know nothing of a method that waits: a hook finds its callers, and theirs. */
+    @EachJdk(oldestAndNewest = true)
+    void callersThatSamplesHaveNotMetAreFoundByAHook(Jdk jdk) throws IOException {
+        String waiting = "targets.hot.Waiting";
+        try (Dialog program = Program.target(jdk, waiting).talkWithAgent(AgentConfig.of(""), RunDirectories.create())) {
+            JsonNode found = walkAtOnce(program, "--method", waiting + ".receive", "--seconds", "1", "--period", "1500", "--levels", "2");
+            assertTrue(found.path("notices").toString().contains("callers of " + waiting + ".receive() were found by a hook"), found::toString);
+            assertCalls(found, waiting + ".receive()", Map.of(waiting + ".often()", 0.7, waiting + ".seldom()", 0.2, waiting + ".once()", 0.1));
+            for (String caller : List.of("often", "seldom", "once")) {
+                assertCalls(found, waiting + "." + caller + "()", Map.of(waiting + ".round()", 1.0));
+            }
+            assertTrue(!Tool.instr(List.of("claims", String.valueOf(program.pid()))).stdout().contains("walk"));
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private static void assertCalls(JsonNode found, String callee, Map<String, Double> shares) {
+        Map<String, JsonNode> callers = new HashMap<>();
+        found.path("levels").forEach(level -> {
+            if (level.path("of").asText().equals(callee)) {
+                level.path("callers").forEach(caller -> callers.put(caller.path("method").asText(), caller));
+            }
+        });
+        assertEquals(shares.keySet(), callers.keySet(), found::toString);
+        shares.forEach((caller, share) -> {
+            JsonNode of = callers.get(caller);
+            double tolerance = TOLERANCE + SURER * of.path("calls_margin").asDouble();
+            assertEquals(share, of.path("calls_share").asDouble(-1), tolerance, of::toString);
+        });
+    }
+
     /** Threads are not above it: their class is the boundary. */
     @EachJdk(oldestAndNewest = true)
     void aWalkEndsAtItsBoundary(Jdk jdk) throws IOException {
@@ -103,6 +137,10 @@ class WalkSelectionIT {
     private static JsonNode walk(Dialog program, String... options) throws IOException {
         // Until the JIT has compiled most of it.
         await(() -> TwoHotMethods.truth(program), counted -> counted[0] > 20_000);
+        return walkAtOnce(program, options);
+    }
+
+    private static JsonNode walkAtOnce(Dialog program, String... options) throws IOException {
         List<String> command = new ArrayList<>(List.of("walk", String.valueOf(program.pid()), "--json"));
         command.addAll(List.of(options));
         JsonNode found = new ObjectMapper().readTree(Tool.instr(command).assertExitCode(0).stdout());
