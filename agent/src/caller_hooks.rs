@@ -20,7 +20,7 @@ const WARM_UP: usize = 64;
 static ON: [AtomicU8; BYTES] = [const { AtomicU8::new(0) }; BYTES];
 
 /// What gets the calls of a hook.
-pub(crate) trait HookedCalls: Debug + Send + Sync {
+pub(crate) trait CallObserver: Debug + Send + Sync {
     /// A call begins on this thread, which has this id; returns its row, from 1, or `None` if it is not counted.
     fn begins(&self, thread: u64, stack: OwnStack<'_>) -> Option<u32>;
 
@@ -38,7 +38,7 @@ pub(crate) struct CallerHook {
 #[derive(Debug)]
 struct Hook {
     number: u32,
-    calls: Arc<dyn HookedCalls>,
+    calls: Arc<dyn CallObserver>,
     /// Calls that are still counted in this window.
     left: AtomicI64,
     /// Whether some class has it.
@@ -90,7 +90,7 @@ impl CallerHooks {
     }
 
     /// Takes a hook, which is off; returns its number.
-    pub(crate) fn take(&self, calls: Arc<dyn HookedCalls>) -> Result<u32, String> {
+    pub(crate) fn take(&self, calls: Arc<dyn CallObserver>) -> Result<u32, String> {
         let mut hooks = self.hooks.write();
         let free = hooks.iter_mut().enumerate().find(|(_, hook)| hook.is_none());
         let (slot, place) =
@@ -158,7 +158,7 @@ impl CallerHooks {
         hooks.get(number as usize % BYTES)?.clone().filter(|hook| hook.number == number)
     }
 
-    fn begun(&self, number: u32) -> Option<Arc<dyn HookedCalls>> {
+    fn begun(&self, number: u32) -> Option<Arc<dyn CallObserver>> {
         let hook = self.hook(number)?;
         let left = hook.left.fetch_sub(1, Ordering::AcqRel);
         if left <= 1 {
@@ -189,7 +189,7 @@ mod tests {
     #[derive(Debug, Default)]
     struct Ends(AtomicU64);
 
-    impl HookedCalls for Ends {
+    impl CallObserver for Ends {
         fn begins(&self, _: u64, _: OwnStack<'_>) -> Option<u32> {
             Some(1)
         }

@@ -24,7 +24,7 @@ const ARMED_TO_FULL: u8 = 64;
 const LIMITED: u8 = 72;
 /// Where the number of these is: no level.
 #[cfg(test)]
-const LEFT: u8 = 80;
+const LEFT: u8 = 128;
 
 /// In front of probe 0: one byte for each level, with which Java code warms up.
 const WARM_UP: [u8; 5] = [OFF, WATCH, TIME, FULL, BURST];
@@ -40,7 +40,7 @@ const NO_TICK: i64 = 1;
 
 /// The first seven words are in one cache line, which every live probe reads.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Words {
     /// Level off: 0 for ever.
     _off: AtomicI64,
@@ -55,7 +55,9 @@ struct Words {
     armed_to_time: AtomicI64,
     armed_to_full: AtomicI64,
     _limited: AtomicI64,
-    /// Each call at a limited level takes one, also when there is none left.
+    /// Not in a cache line with words that other levels read.
+    _apart: [AtomicI64; 6],
+    /// Each call at a limited level takes one.
     calls_left: AtomicI64,
 }
 
@@ -70,6 +72,7 @@ static WORDS: Words = Words {
     armed_to_time: AtomicI64::new(0),
     armed_to_full: AtomicI64::new(0),
     _limited: AtomicI64::new(LIMITED_WORD),
+    _apart: [const { AtomicI64::new(0) }; 6],
     calls_left: AtomicI64::new(0),
 };
 

@@ -461,7 +461,7 @@ impl Watcher for SessionWatcher {
             session.govern(made);
         }
         session.monitor_calls();
-        session.walk_by_itself();
+        session.walk_in_background();
         session.end_reached_claims();
         session.restore_handover_later();
         session.withdraw_probes();

@@ -28,7 +28,7 @@ pub use calls::diagnosis::{
     LONGEST_DIAGNOSIS, NodeKind,
 };
 pub use calls::hot_spots::{
-    Caller, Callers, CallersRequest, CallersSource, CodeKind, HOT_PERCENT, HOT_TOP, HookedCalls, HotBy, HotRequest,
+    Caller, Callers, CallersRequest, CallersSource, CodeKind, HOT_PERCENT, HOT_TOP, HookFigures, HotBy, HotRequest,
     HotSpot, HotSpots, JvmThreads, LONGEST_HOT_SECONDS, MOST_HITS, PackageShare, USUAL_HITS, USUAL_HOT_SECONDS,
     WithoutMethod,
 };

@@ -159,6 +159,9 @@ pub enum DiagnosisOrder {
     Calls,
 }
 
+/// The reason of a method that runs on another thread than the method above it, which waits for it.
+pub const ON_ANOTHER_THREAD: &str = "runs on another thread";
+
 /// What a diagnosis has cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiagnosisCost {

@@ -56,6 +56,7 @@ pub use analysis::{Analysis, AnalysisOptions, parameter_types};
 pub use chunk_header::is_recording;
 pub use diagnosis::{
     CountedCalls, Diagnosis, DiagnosisBranch, DiagnosisCost, DiagnosisNode, DiagnosisOrder, DiagnosisSentence,
+    ON_ANOTHER_THREAD,
 };
 pub use kept_files::write_keeping_earlier;
 pub use modified_utf8::text_of_modified_utf8;

@@ -201,6 +201,13 @@ impl Tree {
         }
     }
 
+    /// Notes how often a call of the root makes a call that is not measured any more.
+    pub(crate) fn note_calls(&mut self, call: NodeAt, per_call: f64) {
+        if let Some(node) = self.nodes.get_mut(call) {
+            node.per_call = Some(per_call);
+        }
+    }
+
     /// Notes the methods on the way to one that are not measured.
     pub(crate) fn note_via(&mut self, method: NodeAt, via: Vec<String>) {
         if let Some(node) = self.nodes.get_mut(method) {

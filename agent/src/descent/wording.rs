@@ -2,6 +2,7 @@
 
 use control::{DiagnosisNode, NodeKind};
 use instrument_core::facts::call_sites::Target;
+use trace::ON_ANOTHER_THREAD;
 use trace::report::class_and_method as short;
 use trace::{CountedCalls, DiagnosisBranch, DiagnosisSentence};
 
@@ -151,8 +152,6 @@ fn ends(tree: &Tree) -> Vec<NodeAt> {
     ends
 }
 
-/// The reason of a method that a call waits for.
-const ON_ANOTHER_THREAD: &str = "runs on another thread";
 /// Between a call that waits and the method that another thread runs meanwhile.
 const IN_A_TASK: &str = "(another thread)";
 /// Ends that explain less are not named beside others.

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::attribution::{Attributed, CUT_OFF, CalledMethod};
 use super::counted_method::CountedMethod;
 use super::margin::{QUANTILE, margin, margin_of_sums};
-use crate::caller_hooks::HookedCalls;
+use crate::caller_hooks::CallObserver;
 use crate::jvm::{MethodId, OwnStack, probe_length_nanos};
 
 /// Frames that are read: the method and its caller; more where something is between the two, or to know whether the method calls itself.
@@ -218,7 +218,7 @@ fn descending(of: (f64, Option<u64>), than: (f64, Option<u64>)) -> Ordering {
     than.0.total_cmp(&of.0).then(than.1.cmp(&of.1))
 }
 
-impl HookedCalls for CountedCalls {
+impl CallObserver for CountedCalls {
     fn begins(&self, thread: u64, stack: OwnStack<'_>) -> Option<u32> {
         // A thread that is being attached has none.
         if thread == 0 {

@@ -62,7 +62,7 @@ pub(crate) use runtime_classes::natives::{
     ContextClasses, RecorderClasses, RecorderNatives, register_full_natives, register_recorder_natives,
     register_stack_walk, register_table_natives,
 };
-pub(crate) use threads::own_stack::{HookedCalls, OwnStack, register_caller_finder_natives, register_caller_native};
+pub(crate) use threads::own_stack::{HookCallbacks, OwnStack, register_caller_finder_natives, register_caller_native};
 pub(crate) use threads::sample_buffer::{Sample, SampleBuffer};
 pub(crate) use threads::sample_signal::ThreadSlot;
 pub(crate) mod counter {

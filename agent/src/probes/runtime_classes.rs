@@ -124,7 +124,7 @@ impl RuntimeClasses {
         jvm::register_stack_walk(jvmti, jni, places, contexts::walk).map_err(|error| error.to_string())?;
         let asked = |stack: OwnStack<'_>, last_step: u8| contexts::of_process().is_called_directly(stack, last_step);
         jvm::register_caller_native(jvmti, jni, contexts, asked).map_err(|error| error.to_string())?;
-        let of_hooks: jvm::HookedCalls = (caller_hooks::entered, caller_hooks::ended);
+        let of_hooks: jvm::HookCallbacks = (caller_hooks::entered, caller_hooks::ended);
         let of_hooks = (caller_hooks::address(), of_hooks);
         jvm::register_caller_finder_natives(jvmti, jni, caller_finder, of_hooks).map_err(|error| error.to_string())?;
         let extend =

@@ -61,6 +61,7 @@ impl Session {
     /// Looks for hot methods, for as long as the request says.
     pub(super) fn hot_spots_of(&self, request: &HotRequest, goes_on: &dyn Fn() -> bool) -> Result<HotSpots, Refusal> {
         let by = request.by.unwrap_or(HotBy::Cpu);
+        self.end_background_walk();
         let begin = (by == HotBy::Cpu).then(JvmThreadTimes::read);
         let watched = self.watch(by, (request.seconds, goes_on), Tally::default())?;
         let jvm_threads = begin.map(|begin| begin.used_until(&JvmThreadTimes::read())).unwrap_or_default();
@@ -74,8 +75,9 @@ impl Session {
             return Err(Refusal::from("callers are found by `cpu` or by `wall`".to_owned()));
         }
         let meant = self.meant_methods(&request.method, request.loader.as_deref())?;
+        self.end_background_walk();
         match request.source.unwrap_or(CallersSource::Samples) {
-            CallersSource::Samples => self.sampled_callers(request, by, &meant, goes_on),
+            CallersSource::Samples => Ok(self.sampled_callers(request, by, &meant, goes_on)?.0),
             CallersSource::Finder => self.find_callers(request, &meant, goes_on),
             CallersSource::Auto => {
                 let seconds = request.seconds.unwrap_or(USUAL_HOT_SECONDS);
@@ -85,9 +87,9 @@ impl Session {
                         "{seconds} s: up to {most} s are possible, as `auto` may look twice"
                     )));
                 }
-                let mut sampled = self.sampled_callers(request, by, &meant, goes_on)?;
-                let Some(why) = why_not_by_samples(&sampled) else {
-                    sampled.why = Some("the samples are unbiased, and enough".to_owned());
+                let (mut sampled, is_biased) = self.sampled_callers(request, by, &meant, goes_on)?;
+                let Some(why) = why_not_by_samples(&sampled, is_biased) else {
+                    sampled.why = Some("the samples are unbiased, and enough for margins of 2 points".to_owned());
                     return Ok(sampled);
                 };
                 if !goes_on() {
@@ -115,16 +117,17 @@ impl Session {
         }
     }
 
+    /// Returns callers by samples, and whether these are biased.
     fn sampled_callers(
         &self,
         request: &CallersRequest,
         by: HotBy,
         meant: &[MeantMethod],
         goes_on: &dyn Fn() -> bool,
-    ) -> Result<Callers, Refusal> {
+    ) -> Result<(Callers, bool), Refusal> {
         let called = Attribution::CallerOf(Arc::new(called(request, meant)?));
         let watched = self.watch(by, (request.seconds, goes_on), Tally::new(called))?;
-        Ok(callers(by, request, &watched))
+        Ok((callers(by, request, &watched), watched.is_biased))
     }
 
     /// Looks for a while; what is seen is added to the tally.
@@ -293,17 +296,25 @@ fn called(request: &CallersRequest, meant: &[MeantMethod]) -> Result<CalledMetho
 }
 
 /// Why samples do not say enough about callers, if they do not.
-fn why_not_by_samples(sampled: &Callers) -> Option<String> {
-    if sampled.samples == 0 {
+fn why_not_by_samples(sampled: &Callers, is_biased: bool) -> Option<String> {
+    let callers = sampled.callers.iter().map(|of| (of.time_share, of.margin));
+    why_not_enough(sampled.samples, callers, is_biased)
+}
+
+/// The same by the number of samples, and the shares and margins of callers.
+fn why_not_enough(samples: u64, callers: impl Iterator<Item = (f64, Option<f64>)>, is_biased: bool) -> Option<String> {
+    if samples == 0 {
         return Some("no sample has met the method".to_owned());
     }
-    let large = sampled.callers.iter().filter(|of| of.time_share >= LARGE);
-    let margins: Option<Vec<f64>> = large.map(|of| of.margin).collect();
-    match margins.map(|margins| margins.into_iter().fold(0.0, f64::max)) {
-        None => Some("the samples are biased".to_owned()),
+    if is_biased {
+        return Some("the samples are biased".to_owned());
+    }
+    let large = callers.filter(|(share, _)| *share >= LARGE);
+    match large.filter_map(|(_, margin)| margin).max_by(f64::total_cmp) {
+        None => Some(format!("no caller has {:.0} % of the samples", LARGE * 100.0)),
         Some(widest) if widest > ENOUGH => Some(format!(
             "{} samples leave a margin of {:.1} points, more than {:.0}",
-            sampled.samples,
+            samples,
             widest * 100.0,
             ENOUGH * 100.0
         )),
@@ -361,4 +372,23 @@ fn notices(by: HotBy, watched: &Watched) -> Vec<String> {
     }
     notices.extend(watched.is_biased.then(|| BIASED.to_owned()));
     notices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_enough_if_they_are_unbiased_and_the_margins_of_large_callers_are_small() {
+        let why = |callers: &[(f64, Option<f64>)], is_biased| {
+            why_not_enough(900, callers.iter().copied(), is_biased).unwrap_or_default()
+        };
+        let (large, small) = ((0.9, Some(0.019)), (0.03, Some(0.04)));
+        assert_eq!(why(&[large, small], false), "", "small callers may have wide margins");
+        assert!(why(&[(0.9, Some(0.021))], false).contains("a margin of 2.1 points"));
+        assert_eq!(why(&[large], true), "the samples are biased");
+        assert_eq!(why(&[small], true), "the samples are biased");
+        assert_eq!(why(&[small], false), "no caller has 5 % of the samples");
+        assert_eq!(why_not_enough(0, [].into_iter(), false).as_deref(), Some("no sample has met the method"));
+    }
 }

@@ -62,7 +62,7 @@ pub(super) struct Running {
     pub(super) governor: Option<JoinHandle<()>>,
     /// The thread that inserts probes into delegates in loaded classes.
     pub(super) delegates: Option<JoinHandle<()>>,
-    /// The threads of diagnoses, and of walks that nobody has asked for.
+    /// The threads of diagnoses, and of the monitor that begins some.
     analyses: Vec<JoinHandle<()>>,
     pub(super) runtime: Option<RuntimeClasses>,
     /// The trace file, if it could be created.

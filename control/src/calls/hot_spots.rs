@@ -167,7 +167,7 @@ messages! {
         pub bias: Option<String>,
         /// What a hook has counted; absent if there was none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub hook: Option<HookedCalls>,
+        pub hook: Option<HookFigures>,
         /// Samples of the method, with those of methods that it calls; 0 if none were taken.
         pub samples: u64,
         /// Their part of all samples (0 to 1).
@@ -183,7 +183,7 @@ messages! {
     }
 
     /// What the hook of a caller finder has counted.
-    pub struct HookedCalls {
+    pub struct HookFigures {
         /// Calls of the method. One that it makes itself, or that others make on its behalf, is a part of that one.
         pub calls: u64,
         /// How many of them have not ended meanwhile: they have no time.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Diagnosis, DiagnosisCost, DiagnosisNode, DiagnosisOrder, SlowCall, SlowCallStep};
+use crate::{Diagnosis, DiagnosisCost, DiagnosisNode, DiagnosisOrder, ON_ANOTHER_THREAD, SlowCall, SlowCallStep};
 
 /// What scripts get of a diagnosis.
 #[derive(Debug, Clone, Copy)]
@@ -164,6 +164,9 @@ impl Shown<'_> {
         let (mut nearest, mut at) = (Vec::new(), node);
         // A damaged recording may have circles.
         for _ in 0..self.diagnosis.nodes.len() {
+            if at.reason.as_deref() == Some(ON_ANOTHER_THREAD) {
+                break;
+            }
             let above = at.parent.and_then(|parent| self.diagnosis.nodes.get(parent));
             let Some(above) = above.filter(|above| above.jvm == node.jvm && nearest.len() < self.nearest) else {
                 break;
@@ -275,6 +278,17 @@ mod tests {
         assert_eq!(of_last(1), Some(json!("a.B.m4")));
         assert_eq!(of_last(3), Some(json!("a.B.m1 > a.B.m2 > a.B.m4")));
         assert_eq!(of_last(16), Some(json!("a.B.m0 > a.B.m1 > a.B.m2 > a.B.m4")));
+    }
+
+    #[test]
+    fn the_proposed_context_begins_on_the_thread_of_the_node() {
+        let mut nodes: Vec<DiagnosisNode> =
+            (0..5).map(|at: usize| node(at.checked_sub(1), &format!("a.B.m{at}()"), "method", None)).collect();
+        nodes[2].reason = Some(ON_ANOTHER_THREAD.to_owned());
+        let diagnosis = Diagnosis { nodes, ..Diagnosis::default() };
+        let json: Value = serde_json::from_str(&diagnosis_json(&diagnosis, DiagnosisJson::default())).unwrap();
+        let within = |depth| json.pointer(&format!("/tree{}/within", "/children/0".repeat(depth)));
+        assert_eq!([within(2), within(4)], [None, Some(&json!("a.B.m2 > a.B.m3"))]);
     }
 
     #[test]

@@ -97,16 +97,16 @@ extern "system" fn is_called_directly(env: *mut jni::JNIEnv, _class: jni::jclass
 }
 
 /// What is done when a call begins whose hook is on: its number and the thread; returns its row. And when it ends: number, thread, row, time.
-pub(crate) type HookedCalls = (fn(u32, u64, OwnStack<'_>) -> u32, fn(u32, u64, u32, u64));
+pub(crate) type HookCallbacks = (fn(u32, u64, OwnStack<'_>) -> u32, fn(u32, u64, u32, u64));
 
-static HOOKED_CALLS: OnceLock<(Jvmti, i64, HookedCalls)> = OnceLock::new();
+static HOOKED_CALLS: OnceLock<(Jvmti, i64, HookCallbacks)> = OnceLock::new();
 
 /// Binds the native methods of `java.instr.CallerFinder`; `table` is the address of its bytes.
 pub(crate) fn register_caller_finder_natives(
     jvmti: Jvmti,
     jni: &Jni<'_>,
     class: GlobalClass,
-    (table, calls): (i64, HookedCalls),
+    (table, calls): (i64, HookCallbacks),
 ) -> Result<(), JavaError> {
     HOOKED_CALLS.get_or_init(|| (jvmti, table, calls));
     let method = |name: &'static CStr, signature: &'static CStr, function: *const c_void| jni::JNINativeMethod {

@@ -1,10 +1,11 @@
 //! Diagnoses by request: which branch makes slow calls of a method slow. A diagnosis is a claim, and a thread that looks at what was measured.
 //!
-//! `run` is the thread; `slow_calls` takes stacks of calls that are slow right now; `measuring` has methods measured, and finds out what a call may run;
+//! `run` is the thread; `short_calls` leaves out what measuring would distort; `slow_calls` takes stacks of calls that are slow right now; `measuring` has methods measured, and finds out what a call may run;
 //! `statements` has statements of databases tell their texts; `without_limit` decides whether all calls count; `slow_records` records slow calls one by one.
 
 mod measuring;
 mod run;
+mod short_calls;
 mod slow_calls;
 mod slow_records;
 mod statements;

@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Clients look twice a second.
 const BETWEEN_PUBLICATIONS: Duration = Duration::from_millis(250);
 /// The slow calls that the descent waits for, and the fast ones to compare them with.
-const LEAST_CALLS: u64 = 3;
+pub(super) const LEAST_CALLS: u64 = 3;
 /// The slow calls that it waits for once fewer have led astray.
 const MORE_CALLS: u64 = 10;
 /// Without fast calls after this time, this number of slow ones is enough.
@@ -35,10 +35,6 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// Final figures are those of this number of slow calls, if they come within this time.
 const ENOUGH_CALLS: u64 = 20;
 const ENOUGH_TIME: Duration = Duration::from_secs(2);
-/// Calls that are shorter than this many times what measuring takes are not measured if that takes more than this part of the time, or of the root's slow calls.
-const LEAST_LENGTH: u64 = 10;
-const MEASURING_NANOS: u64 = 60;
-const MOST_PART: f64 = 0.02;
 const NONE_HAS_BEGUN: &str = "no call has begun since the diagnosis did: one that was executing before is not measured";
 
 /// How far a diagnosis goes.
@@ -86,7 +82,7 @@ pub(super) struct Run {
     pub(super) slower_than: Option<Duration>,
     pub(super) basis: Basis,
     /// When what is measured now began to be.
-    round: Instant,
+    pub(super) round: Instant,
     looked: Instant,
     published: Instant,
     /// The slow calls that the descent waits for.
@@ -469,45 +465,7 @@ impl Run {
         aside.for_each(|cell: Cell| call_sites::of_process().watch(self.number, cell, false));
     }
 
-    /// Calls that are short and so frequent that measuring them would show, in the figures or in what the program does besides, are not measured any more.
-    /// Returns whether there are any.
-    fn leave_out_the_shortest(&mut self, root: &CellSums) -> bool {
-        // While it is learnt which calls are slow, all count as fast.
-        let is_learning = self.slower_than.is_none();
-        let judged = |of: &CellSums| if is_learning { of.fast } else { of.slow };
-        let (root_calls, root_nanos) = (judged(root).calls, probe_length_nanos(judged(root).time) as f64);
-        let nanos = self.round.elapsed().as_nanos().max(100_000_000) as f64;
-        let mut left_out = Vec::new();
-        for (at, node) in self.tree.nodes().iter().enumerate() {
-            let Some(cell) = node.cell.filter(|cell| *cell > 0 && node.fate == Fate::Open) else { continue };
-            let sums @ CellSums { slow, fast } = self.sums(cell);
-            let (calls, time) = (slow.calls + fast.calls, probe_length_nanos(slow.time + fast.time));
-            let part_of = |calls: u64, nanos: f64| calls as f64 * MEASURING_NANOS as f64 / nanos.max(1.0);
-            let of_root = if root_calls < LEAST_CALLS { 0.0 } else { part_of(judged(&sums).calls, root_nanos) };
-            let part = part_of(calls, nanos).max(of_root);
-            let is_call = matches!(node.of, crate::descent::NodeOf::Call(_)) && self.tree.children(at).next().is_none();
-            if is_call && part > MOST_PART && time / calls.max(1) < LEAST_LENGTH * MEASURING_NANOS {
-                left_out.push((at, cell));
-            }
-        }
-        let is_any = !left_out.is_empty();
-        for (at, cell) in left_out {
-            call_sites::of_process().watch(self.number, cell, false);
-            self.tree.decide(at, Fate::LeftAside);
-            if let Some(node) = self.tree.get(at) {
-                let text = format!(
-                    "calls of {} are too short and too frequent to be measured: they count as own code, which takes 1 to 2 ns longer for each, so its share may be too large",
-                    short(&node.text)
-                );
-                if !self.notices.contains(&text) {
-                    self.notices.push(text);
-                }
-            }
-        }
-        is_any
-    }
-
-    fn sums(&self, cell: Cell) -> CellSums {
+    pub(super) fn sums(&self, cell: Cell) -> CellSums {
         call_sites::of_process().sums(self.number, cell)
     }
 

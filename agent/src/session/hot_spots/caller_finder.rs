@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use control::{
-    Callers, CallersRequest, CallersSource, ClaimLimits, ErrorCode, HookedCalls, HotBy, LONGEST_HOT_SECONDS, MOST_HITS,
+    Callers, CallersRequest, CallersSource, ClaimLimits, ErrorCode, HookFigures, HotBy, LONGEST_HOT_SECONDS, MOST_HITS,
     Refusal, USUAL_HITS, USUAL_HOT_SECONDS,
 };
 use instrument_core::internal_name::to_source;
@@ -110,7 +110,7 @@ impl Drop for Inserted<'_> {
             let generation = self.session.instrumentation.generation();
             self.session.reconciler.let_wait(|name| generation.wants_name(name));
             self.session.close_gate();
-            self.session.note_claim(self.claim, &format!("hook in {} removed: its callers are known", self.text));
+            self.session.note_claim(self.claim, &format!("hook in {} removed", self.text));
         }
         caller_hooks::of_process().give_back(self.number);
         tracing::debug!(late = caller_hooks::of_process().late(), "a caller finder has ended");
@@ -132,8 +132,9 @@ impl Session {
         let (methods, mut notices) = hookable(meant)?;
         let calls = Arc::new(CountedCalls::new(called(request, meant)?, goal.hits));
         let inserted = self.insert_caller_hook(request, &methods, Arc::clone(&calls))?;
-        let goes_on =
-            || goes_on() && !self.instrumentation.is_leaving() && self.instrumentation.claims.has(inserted.claim);
+        let is_paused = || self.why_paused().is_some();
+        let has_claim = || self.instrumentation.claims.has(inserted.claim);
+        let goes_on = || goes_on() && !self.instrumentation.is_leaving() && has_claim() && !is_paused();
         wait(SETTLE, &goes_on);
         let begin = Instant::now();
         let windows = count(goal, inserted.number, &calls, &goes_on);
@@ -145,7 +146,8 @@ impl Session {
         wait(GRACE, &|| goes_on() && !all_ended());
         let found = calls.found(request.most.unwrap_or(MOST_CALLERS));
         let was_ended = !self.instrumentation.is_leaving() && !self.instrumentation.claims.has(inserted.claim);
-        notices.extend(was_ended.then(|| "somebody has ended the hook".to_owned()));
+        notices.extend(was_ended.then(|| "its claim was removed, or its time is over".to_owned()));
+        notices.extend(self.why_paused().map(str::to_owned));
         let seconds = inserted.since.elapsed().as_secs_f64();
         drop(inserted);
         match found.calls {
@@ -157,7 +159,7 @@ impl Session {
             )),
             _ => {}
         }
-        let hook = HookedCalls { calls: found.calls, unended: found.unended, nested: found.nested, windows, seconds };
+        let hook = HookFigures { calls: found.calls, unended: found.unended, nested: found.nested, windows, seconds };
         Ok(Callers {
             method: request.method.clone(),
             by: HotBy::Wall,

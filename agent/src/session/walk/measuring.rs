@@ -142,6 +142,8 @@ impl Run<'_> {
             let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
             calls as f64 / open.as_secs_f64().max(1e-4) * self.options.period.as_secs_f64()
         };
+        // Of methods that are called that often the rate is unknown.
+        let is_unknown = live.calls_left_to_walk() == 0;
         let calls_left = wanted - for_rates + live.calls_left_to_walk();
         live.limit_calls_of_walk(calls_left);
         let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(calls_left as f64);
@@ -149,7 +151,7 @@ impl Run<'_> {
         let longer = (self.options.period + DRAINED).as_secs_f64() / self.options.period.as_secs_f64();
         let of_callers = expected(&mut callers.iter()) * longer;
         // The limit is that of callers and callees together.
-        let has_all_callers = of_callers <= most / 2.0;
+        let has_all_callers = of_callers <= most / 2.0 && !is_unknown;
         let in_windows = if has_all_callers { expected(&mut only_callees.iter()) } else { expected(&mut all.iter()) };
         let left = if has_all_callers { most - of_callers } else { most };
         // `None`: all the time.
@@ -172,8 +174,15 @@ impl Run<'_> {
             return;
         };
         let closed = (self.options.period / WINDOWS).saturating_sub(open);
+        let mut left_windows = u64::from(WINDOWS);
         while begin.elapsed() < self.options.period && goes_on() {
+            // An equal part of what is left, so that the windows are spread over the period however often the methods are called.
+            let left = live.calls_left_to_walk();
+            let of_window = left.div_ceil(left_windows);
+            live.limit_calls_of_walk(of_window);
             self.record_for(methods, open);
+            live.limit_calls_of_walk(left - of_window + live.calls_left_to_walk());
+            left_windows = (left_windows - 1).max(1);
             wait(closed.mul_f64(2.0 * self.random.part()), &goes_on);
         }
     }

@@ -1,6 +1,6 @@
 //! Walks by request: `run` is the thread, `measuring` what it does on each level (`levels`), `hooks` its probes. What is followed and what is found is decided in `walks/`.
 
-mod by_itself;
+mod background;
 mod hooks;
 mod levels;
 mod measuring;
@@ -9,7 +9,7 @@ mod run;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
@@ -25,7 +25,7 @@ use crate::desired::Kept;
 use crate::jvm::{block_signals, thread_cpu_time};
 use crate::recorder::NestedCalls;
 use crate::walks::Policy;
-use by_itself::Due;
+use background::Due;
 use hooks::Figures;
 use run::{Options, Run};
 
@@ -46,8 +46,12 @@ pub(super) struct Walks {
     /// Walks are numbered from 1.
     last_number: AtomicU64,
     state: Arc<Mutex<Option<Walk>>>,
-    /// When the next one begins that nobody asks for.
+    /// When background walks begin.
     due: Mutex<Due>,
+    /// The one that is under way is a background walk ...
+    is_background: AtomicBool,
+    /// ... and is to end.
+    makes_way: AtomicBool,
     /// What all of them have cost up to now.
     costs: Mutex<Figures>,
     /// What it sees of the calls that are recorded.
@@ -85,15 +89,16 @@ impl Session {
             Some(method) => Some(self.method_to_walk_from(method)?),
             None => None,
         };
-        self.walk(options, root, goes_on)?;
+        self.end_background_walk();
+        self.walk((options, root), &self.walks.state, goes_on)?;
         self.walk_progress()
     }
 
-    /// Walks up, one at a time. Returns the processor time that its thread has used.
+    /// Walks up, one at a time; `state` has what is found. Returns the processor time that its thread has used.
     fn walk(
         &self,
-        options: Options,
-        root: Option<String>,
+        (options, root): (Options, Option<String>),
+        state: &Arc<Mutex<Option<Walk>>>,
         goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<Duration, Refusal> {
         let Some(_one_at_a_time) = self.walks.walking.try_lock() else {
@@ -103,12 +108,12 @@ impl Session {
         if let Some(reason) = self.why_paused() {
             return Err(Refusal::new(ErrorCode::Refused, reason));
         }
-        *self.walks.state.lock() = Some(at_the_beginning());
+        *state.lock() = Some(at_the_beginning());
         let goes_on = || goes_on() && !self.instrumentation.is_leaving() && self.why_paused().is_none();
         let walk = || {
             block_signals();
             let number = self.walks.last_number.fetch_add(1, Ordering::Relaxed) + 1;
-            let mut run = Run::new(self, number, (options, root), Arc::clone(&self.walks.state));
+            let mut run = Run::new(self, number, (options, root), Arc::clone(state));
             let found = self.vm.with_attached_daemon(c"instr-walk", |_| {
                 // Whatever happens, no probe stays.
                 let found = catch_unwind(AssertUnwindSafe(|| run.run(&goes_on)));
@@ -128,7 +133,7 @@ impl Session {
         });
         // One that has not begun leaves nothing to show.
         if result.is_err() {
-            self.walks.state.lock().take_if(|walk| walk.end.is_none());
+            state.lock().take_if(|walk| walk.end.is_none());
         }
         result
     }

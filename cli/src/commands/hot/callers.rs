@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::{
-    Caller, Callers, CallersSource, HookedCalls, HotBy, LONGEST_HOT_SECONDS, MOST_HITS, Request, USUAL_HOT_SECONDS,
+    Caller, Callers, CallersSource, HookFigures, HotBy, LONGEST_HOT_SECONDS, MOST_HITS, Request, USUAL_HOT_SECONDS,
 };
 use trace::report::{counted, duration};
 
@@ -81,7 +81,7 @@ fn listed(found: &Callers) -> String {
     text + &remarks(&found.notices, &found.sampler, bias)
 }
 
-fn by_hook(found: &Callers, hook: &HookedCalls) -> String {
+fn by_hook(found: &Callers, hook: &HookFigures) -> String {
     let (calls, windows) = (counted(hook.calls, "call"), counted(hook.windows, "window"));
     let mut text =
         format!("callers of {}, by a hook: {calls} of it in {windows}, {:.1} s\n", found.method, found.seconds);
@@ -199,7 +199,7 @@ mod tests {
             seconds: 8.5,
             source: "finder".to_owned(),
             why: Some("the samples are biased".to_owned()),
-            hook: Some(HookedCalls { calls: 2_500, unended: 0, nested: 7, windows: 250, seconds: 10.0 }),
+            hook: Some(HookFigures { calls: 2_500, unended: 0, nested: 7, windows: 250, seconds: 10.0 }),
             sampler: "jvmti".to_owned(),
             bias: None,
             samples: 0,

@@ -144,7 +144,7 @@ impl Drawing<'_> {
         if rows.is_empty() {
             return;
         }
-        let hidden = hide(&mut rows, self.options.rows);
+        let hidden = hide(&mut rows, self.options.rows, self.options.order);
         let is_wide = self.options.width >= ROOM_FOR_BARS;
         let mut table = Table::new(self.titles(), "method");
         for (_, node, guides) in &rows {
@@ -159,7 +159,8 @@ impl Drawing<'_> {
             self.add(look, line.trim_end().strip_prefix("  ").unwrap_or(&line));
         }
         if hidden > 0 {
-            self.add(Look::Plain, &format!("... {} more that explain less", count(hidden as u64)));
+            let less = if self.is_by_calls() { "are called less" } else { "explain less" };
+            self.add(Look::Plain, &format!("... {} more that {less}", count(hidden as u64)));
         }
     }
 
@@ -309,9 +310,13 @@ fn collect<'n>(
 }
 
 /// Leaves out the rows that say least if there are more than `most`. Returns how many.
-fn hide(rows: &mut Vec<Row<'_>>, most: usize) -> usize {
+fn hide(rows: &mut Vec<Row<'_>>, most: usize, order: DiagnosisOrder) -> usize {
     let hidden = rows.len().saturating_sub(most.max(1));
-    let weight = |node: &DiagnosisNode| (node.followed, node.share.unwrap_or(f64::NEG_INFINITY));
+    let figure = |node: &DiagnosisNode| match order {
+        DiagnosisOrder::Share => node.share,
+        DiagnosisOrder::Calls => node.per_call,
+    };
+    let weight = |node: &DiagnosisNode| (node.followed, figure(node).unwrap_or(f64::NEG_INFINITY));
     let mut by_weight: Vec<_> = rows.iter().map(|(at, node, _)| (weight(node), *at)).collect();
     by_weight.sort_by(|(a, _), (b, _)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     let left_out: Vec<usize> = by_weight.into_iter().take(hidden).map(|(_, at)| at).collect();

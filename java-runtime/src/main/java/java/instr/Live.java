@@ -47,7 +47,7 @@ public final class Live {
     private static final long TICK = WORDS + 8;
     private static final long BURST = WORDS + 32;
     /** How many calls are left: of all probes together that have a limit. */
-    private static final long LEFT = WORDS + 80;
+    private static final long LEFT = WORDS + 128;
 
     private Live() {}
 
@@ -127,7 +127,8 @@ public final class Live {
             Watch.count(id);
             return U.getLong(TICK);
         }
-        if (word == LIMITED) return U.getAndAddLong(null, LEFT, -1L) > 0L ? Clock.start() & ~1L : 0L;
+        // Read first: when none is left, threads must not contend for the word.
+        if (word == LIMITED) return U.getLong(LEFT) > 0L && U.getAndAddLong(null, LEFT, -1L) > 0L ? Clock.start() & ~1L : 0L;
         long now = Clock.now();
         if (now >= (word & Long.MAX_VALUE)) {
             // Closed here, because the thread that opened the window may be late or terminated. A new window has another word.

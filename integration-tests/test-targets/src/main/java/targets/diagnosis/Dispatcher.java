@@ -8,8 +8,11 @@ public final class Dispatcher {
     /** Calls in each call of {@link #dispatch}. */
     private static final int OFTEN = 40;
     private static final int SOMETIMES = 5;
+    private static final int ALWAYS = 20_000;
     private static final long SLOW = 20_000_000;
     private static final long BRIEF = 50_000;
+
+    private static int mixed;
 
     private Dispatcher() {}
 
@@ -28,6 +31,15 @@ public final class Dispatcher {
         for (int i = 0; i < OFTEN; i++) {
             often();
         }
+        for (int i = 0; i < ALWAYS; i++) {
+            mixed = always(mixed + i);
+        }
+    }
+
+    /** So short that it is not timed. */
+    private static int always(int bits) {
+        int mixing = bits ^ bits << 13;
+        return mixing ^ mixing >>> 17;
     }
 
     private static void often() {

@@ -336,7 +336,11 @@ class DiagnoseIT {
                 Diagnosed.Step step = Diagnosed.Step.of(callee);
                 called.add(step.name() + " " + Math.round(callee.path("per_call").asDouble() * 10) / 10.0);
             }
-            assertEquals(List.of("often 40.0", "handle 5.0", "rarely 1.0"), called.subList(0, 3), found::toString);
+            // Calls that are too short to be timed have a number if it was known before that was decided.
+            boolean isFirst = called.get(0).startsWith("always");
+            double shortCalls = found.json().path("tree").path("children").path(0).path("per_call").asDouble();
+            assertTrue(!isFirst || Math.abs(shortCalls / 20_000 - 1) < 0.1, found::toString);
+            assertEquals(List.of("often 40.0", "handle 5.0", "rarely 1.0"), called.subList(isFirst ? 1 : 0, isFirst ? 4 : 3), found::toString);
             found.assertLeadsThrough(List.of("rarely"), LEAST_SHARE);
             program.send("quit");
             program.finish().assertExitCode(0);

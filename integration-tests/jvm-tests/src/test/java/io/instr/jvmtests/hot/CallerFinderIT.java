@@ -36,7 +36,8 @@ class CallerFinderIT {
             "byReflection" + OF_HELPER + "java.lang.reflect.Method, int)", "lambda$byLambda$0" + OF_HELPER + "java.lang.Integer)",
             "byRecursion" + OF_HELPER + "int)", "byLongRecursion" + OF_HELPER + "int)", "throwing" + OF_HELPER + "int)");
     private static final int REFLECTION = 3;
-    private static final double TOLERANCE = 0.02;
+    private static final double TOLERANCE = 0.01;
+    private static final double SURER = 1.5;
     private static final int LEAST_WINDOWS = 100;
 
     /** Static, virtual, interface, reflective and lambda calls; recursion; calls that end by an exception. */
@@ -72,8 +73,8 @@ class CallerFinderIT {
             double nanos = sum(truth, 1);
             for (int caller = 0; caller < CALLERS.size(); caller++) {
                 JsonNode of = named(found, WORKER + CALLERS.get(caller));
-                assertShare("calls", truth[2 * caller] / calls, of.path("calls_share"), of);
-                assertShare("time", truth[2 * caller + 1] / nanos, of.path("time_share"), of);
+                assertShare("calls", truth[2 * caller] / calls, of.path("calls_share"), of.path("calls_margin"), of);
+                assertShare("time", truth[2 * caller + 1] / nanos, of.path("time_share"), of.path("margin"), of);
                 assertTrue(of.path("calls_margin").asDouble() > 0 && of.path("margin").asDouble() > 0, of::toString);
                 assertEquals(caller == REFLECTION, of.hasNonNull("via"), of::toString);
             }
@@ -91,8 +92,10 @@ class CallerFinderIT {
         return sum;
     }
 
-    private static void assertShare(String what, double truth, JsonNode share, JsonNode caller) {
-        assertTrue(Math.abs(share.asDouble() - truth) <= TOLERANCE, () -> "%s: truth %.3f, found %s: %s".formatted(what, truth, share, caller));
+    /** One point, and what chance may add: sixteen figures are compared each time, so a margin of one in twenty is too little. */
+    private static void assertShare(String what, double truth, JsonNode share, JsonNode margin, JsonNode caller) {
+        double tolerance = TOLERANCE + SURER * margin.asDouble();
+        assertTrue(Math.abs(share.asDouble() - truth) <= tolerance, () -> "%s: truth %.3f, found %s: %s".formatted(what, truth, share, caller));
     }
 
     /** A method that only one other calls needs few samples, if they are unbiased. */
@@ -103,13 +106,13 @@ class CallerFinderIT {
         try (Dialog program = start(target, "")) {
             await(() -> counted(program), counted -> counted[0] > 20_000);
             JsonNode enough = callers(program, TARGET + "$Worker.caller", "auto", "--by", "wall");
-            assertTrue(enough.path("source").asText().equals("finder") && enough.path("why").asText().contains("no sample"), enough::toString);
+            assertTrue(enough.path("source").asText().equals("finder") && enough.path("why").asText().matches(".*(no sample|margin|no caller).*"), enough::toString);
             assertTrue(named(enough, WORKER + "work()").path("calls_share").asDouble() > 0.999, enough::toString);
             JsonNode sampled = callers(program, TARGET + "$Worker.work", "auto");
             assertTrue(sampled.path("source").asText().equals("samples") && !sampled.path("why").asText().isEmpty(), sampled::toString);
             JsonNode few = callers(program, HELPER + ".hot", "auto", "--seconds", "3");
             assertTrue(few.path("source").asText().equals("finder") && few.path("why").asText().contains("margin"), few::toString);
-            assertTrue(few.path("hook").path("calls").asInt() == 2_500 && few.path("samples").asInt() > 0, few::toString);
+            assertTrue(few.path("hook").path("calls").asInt() > 1_000 && few.path("samples").asInt() > 0, few::toString);
             assertNothingIsLeft(program);
             quit(program);
         }
@@ -159,13 +162,16 @@ class CallerFinderIT {
             Map<String, String> before = loaded.methods();
             String pid = String.valueOf(program.pid());
             Process client = client(pid);
-            await(() -> claims(pid), claims -> claims.contains("caller finder"));
-            await(loaded::methods, methods -> !methods.equals(before));
-            client.destroyForcibly();
+            try {
+                await(() -> claims(pid), claims -> claims.contains("caller finder"));
+                await(loaded::methods, methods -> !methods.equals(before));
+            } finally {
+                client.destroyForcibly();
+            }
             await(() -> claims(pid), claims -> !claims.contains("caller finder"));
             await(loaded::methods, before::equals);
             assertNothingIsLeft(program);
-            client(pid);
+            Process second = client(pid);
             await(() -> claims(pid), claims -> claims.contains("caller finder"));
             JsonNode claims = new ObjectMapper().readTree(Tool.instr(List.of("claims", pid, "--json")).assertExitCode(0).stdout());
             String number = "";
@@ -175,6 +181,20 @@ class CallerFinderIT {
             Tool.instr(List.of("remove", pid, number)).assertExitCode(0);
             assertEquals(before, loaded.methods());
             assertNothingIsLeft(program);
+            // It says what it has found, and why that is not more.
+            await(second::isAlive, isAlive -> !isAlive);
+            assertEquals(0, second.exitValue());
+            Process third = client(pid);
+            await(() -> claims(pid), claims -> claims.contains("caller finder"));
+            Tool.instr(List.of("pause", pid)).assertExitCode(0);
+            await(third::isAlive, isAlive -> !isAlive);
+            assertNothingIsLeft(program);
+            Tool.instr(List.of("resume", pid)).assertExitCode(0);
+            Process fourth = client(pid);
+            await(() -> claims(pid), claims -> claims.contains("caller finder"));
+            Tool.instr(List.of("detach", pid)).assertExitCode(0);
+            await(fourth::isAlive, isAlive -> !isAlive);
+            assertEquals(before, loaded.methods());
             quit(program);
         }
     }
