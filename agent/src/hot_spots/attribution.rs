@@ -8,6 +8,9 @@ use rustc_hash::FxHashSet;
 use super::counted_method::CountedMethod;
 
 pub(crate) const BEGINS: &str = "the thread begins there";
+/// The classes of the agent.
+const OWN: &[u8] = b"java/instr/";
+const OWN_CODE: &str = "probes and hooks of instr";
 pub(super) const CUT_OFF: &str = "the stack was cut off there";
 
 /// For which method stacks count.
@@ -51,6 +54,7 @@ impl Attribution {
     pub(super) fn of<'a>(&self, stack: &[&'a CountedMethod], truncated: bool) -> Attributed<'a> {
         match (self, stack.first()) {
             (_, None) => Attributed::NoFrame,
+            (Attribution::Innermost, Some(method)) if method.class.starts_with(OWN) => Attributed::Reason(OWN_CODE),
             (Attribution::Innermost, Some(method)) => named(method, None),
             (Attribution::CallerOf(called), Some(_)) => called.caller(stack, truncated),
         }
@@ -133,6 +137,8 @@ mod tests {
         assert_eq!(caller(&["a.B.hot", "gone.X.x", "a.B.c"], false), "gone");
         let unnamed = method("gone.X.x");
         assert_eq!(Attribution::Innermost.of(&[&unnamed], false), Attributed::Reason("gone"));
+        let own = method("java.instr.CallerFinder.enter(int)");
+        assert_eq!(Attribution::Innermost.of(&[&own], false), Attributed::Reason(OWN_CODE));
     }
 
     #[test]

@@ -58,7 +58,8 @@ impl StandingFrame {
         let part = if *percent < 1.0 { format!("{percent:.1}") } else { format!("{percent:.0}") };
         format!(
             "{class} waits for its probes: {method} runs in a loop in thread {thread} ({part} % of the time), and HotSpot would \
-             interpret it from then on; start the application with the agent, or wait until the method returns"
+             interpret it from then on; start the application with a rule for it in the configuration of the agent, or wait \
+             until the method returns"
         )
     }
 }

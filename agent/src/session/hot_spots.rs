@@ -328,7 +328,7 @@ fn callers(by: HotBy, request: &CallersRequest, watched: &Watched) -> Callers {
     let mut notices = watched.notes.clone();
     match samples {
         0 => notices.push(format!(
-            "none of {all} samples was taken while it was executing: it is not called, or takes too little time"
+            "none of {all} samples was taken while it was executing: it is not called, takes too little time, or the JIT has inlined it; `--source finder` sees each call"
         )),
         1..FEW_SAMPLES => notices.push(few(samples)),
         _ => {}

@@ -12,6 +12,8 @@ use crate::recorder::CallSum;
 /// A recorded call takes about this time; of calls that are shorter than ten times that, the time would be mostly that of the probes.
 const PROBE_NANOS: u64 = 75;
 const SHORTEST: u64 = 10;
+/// Callers with this part of the calls say how long they are.
+const MANY: f64 = 0.05;
 /// Of fewer calls, shares may be off by more than ten points.
 const FEW_CALLS: u64 = 100;
 /// Calls without a caller up to this part are those at the edges of windows.
@@ -52,7 +54,13 @@ pub(crate) fn level_of(
     let covered = measured.as_ref().map_or(0.0, |of| of.covered());
     // The rest may be of one caller alone: of its longest calls, for example.
     let found = found.filter(|_| covered >= 1.0 - UNCOVERED);
-    let has_time = sums.calls > 0 && sums.nanos / sums.calls >= PROBE_NANOS * SHORTEST;
+    // Of each caller with more than some calls: one call that was interrupted makes the mean of all look long.
+    let is_long = |of: &CallSum| of.nanos / of.calls.max(1) >= PROBE_NANOS * SHORTEST;
+    let are_long = |of: &Measured| {
+        let mut many = of.by_caller.values().filter(|sum| part(sum.calls, sums.calls) >= MANY);
+        many.all(is_long)
+    };
+    let has_time = sums.calls > 0 && is_long(&sums) && found.is_some_and(are_long);
     let caller = |text: &Arc<str>, sampled: Option<&SampledCaller>| {
         let sum = found.map(|of| of.by_caller.get(text).copied().unwrap_or_default());
         let timed = sum.filter(|_| has_time);

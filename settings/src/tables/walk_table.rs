@@ -16,7 +16,7 @@ declare_table! {
     /// Walks up from hot methods again and again, as `instr walk` does, without being asked (docs/hot-spots.md). The results are in the recording and its reports, and
     /// `instr walk PID --show` shows the last one.
     pub struct WalkConfig = "walk" {
-        /// A walk begins so long after the one before has begun, the first one half a minute after the start. Later, if the thread of the last one took more than half a
+        /// A walk begins so long after the one before has begun, the first one half a minute after the start, or after this time if it is shorter. Later, if the thread of the last one took more than half a
         /// percent of this time.
         every: Duration = key("every", time(SECOND * 10..=LONGEST), MINUTE * 10),
         /// For how long samples are taken first, to find the hot methods.

@@ -27,8 +27,8 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// So long one waits for counted calls to end.
 const GRACE: Duration = Duration::from_secs(2);
 const TURN: Duration = Duration::from_millis(50);
-/// Nothing of a finder is left after this time, whatever becomes of it.
-const LONGEST: Duration = Duration::from_secs(600);
+/// Nothing of a finder is left so long after its time, whatever becomes of it.
+const LONGER: Duration = Duration::from_secs(30);
 /// Methods that run on the way into the agent, or before there is a thread to look at.
 const THREAD: &[u8] = b"java/lang/Thread";
 /// More calls than this part that have not ended make shares of time doubtful.
@@ -131,7 +131,7 @@ impl Session {
         }
         let (methods, mut notices) = hookable(meant)?;
         let calls = Arc::new(CountedCalls::new(called(request, meant)?, goal.hits));
-        let inserted = self.insert_caller_hook(request, &methods, Arc::clone(&calls))?;
+        let inserted = self.insert_caller_hook((request, goal.time + LONGER), &methods, Arc::clone(&calls))?;
         let is_paused = || self.why_paused().is_some();
         let has_claim = || self.instrumentation.claims.has(inserted.claim);
         let goes_on = || goes_on() && !self.instrumentation.is_leaving() && has_claim() && !is_paused();
@@ -148,6 +148,8 @@ impl Session {
         let was_ended = !self.instrumentation.is_leaving() && !self.instrumentation.claims.has(inserted.claim);
         notices.extend(was_ended.then(|| "its claim was removed, or its time is over".to_owned()));
         notices.extend(self.why_paused().map(str::to_owned));
+        let is_leaving = self.instrumentation.is_leaving();
+        notices.extend(is_leaving.then(|| "cut short: the recording ended, or the agent was detached".to_owned()));
         let seconds = inserted.since.elapsed().as_secs_f64();
         drop(inserted);
         match found.calls {
@@ -179,7 +181,7 @@ impl Session {
 
     fn insert_caller_hook(
         &self,
-        request: &CallersRequest,
+        (request, longest): (&CallersRequest, Duration),
         methods: &[&MeantMethod],
         calls: Arc<CountedCalls>,
     ) -> Result<Inserted<'_>, Refusal> {
@@ -196,7 +198,7 @@ impl Session {
         let classes: FxHashSet<Arc<[u8]>> = keys.iter().map(|key| Arc::clone(&key.class)).collect();
         let number = caller_hooks::of_process().take(calls)?;
         let (id, text) = (self.instrumentation.claim_ids.next(), request.method.clone());
-        let limits = ClaimLimits { seconds: Some(LONGEST.as_secs()), ..ClaimLimits::default() };
+        let limits = ClaimLimits { seconds: Some(longest.as_secs()), ..ClaimLimits::default() };
         let expiry = Expiry::exactly(limits, Instant::now(), None);
         let hook = Some(CallerHook { number, methods: keys });
         let claim = Claim { caller_hook: hook, kept: Kept::ForWalk, ..Claim::new(id, probes, expiry) };

@@ -90,7 +90,9 @@ impl Session {
             None => None,
         };
         self.end_background_walk();
-        self.walk((options, root), &self.walks.state, goes_on)?;
+        let before = self.walks.state.lock().clone();
+        let walked = self.walk((options, root), &self.walks.state, goes_on);
+        walked.inspect_err(|_| *self.walks.state.lock() = before)?;
         self.walk_progress()
     }
 
@@ -171,8 +173,11 @@ fn options(request: &WalkRequest) -> Result<Options, Refusal> {
     };
     let number = |value: Option<usize>, usual: usize| value.unwrap_or(usual) as u64;
     let globs = |classes: &[String]| -> Result<Vec<NameGlob>, Refusal> {
-        let globs: Result<Vec<NameGlob>, _> = classes.iter().map(|class| NameGlob::class(class)).collect();
-        globs.map_err(|error| Refusal::from(error.message))
+        let glob = |class: &String| {
+            let glob = NameGlob::class(class);
+            glob.map_err(|error| Refusal::from(format!("`{class}` names no classes: {}", error.message)))
+        };
+        classes.iter().map(glob).collect()
     };
     let seconds = within("s of sampling", request.seconds.unwrap_or(USUAL_HOT_SECONDS), (1, LONGEST_HOT_SECONDS))?;
     let period = within("ms a level", request.period_ms.unwrap_or(WALK_PERIOD_MS), (100, LONGEST_PERIOD_MS))?;

@@ -173,9 +173,9 @@ class CallerFinderIT {
             assertNothingIsLeft(program);
             Process second = client(pid);
             await(() -> claims(pid), claims -> claims.contains("caller finder"));
-            JsonNode claims = new ObjectMapper().readTree(Tool.instr(List.of("claims", pid, "--json")).assertExitCode(0).stdout());
+            JsonNode listed = new ObjectMapper().readTree(Tool.instr(List.of("claims", pid, "--json")).assertExitCode(0).stdout());
             String number = "";
-            for (JsonNode claim : claims.path("claims")) {
+            for (JsonNode claim : listed.path("claims")) {
                 number = claim.path("role").asText().equals("caller finder") ? claim.path("id").asText() : number;
             }
             Tool.instr(List.of("remove", pid, number)).assertExitCode(0);
