@@ -238,7 +238,8 @@ impl Session {
         self.put_claims_in_force();
         self.switch_off(id);
         let measured = claim.diagnosis.map_or(0, |number| call_sites::of_process().count(number));
-        let methods = self.take_away_of(&claim) + measured;
+        let hooked = claim.caller_hook.as_ref().map_or(0, |hook| hook.methods.len());
+        let methods = self.take_away_of(&claim) + measured + hooked;
         let generation = self.instrumentation.generation();
         self.reconciler.let_wait(|name| generation.wants_name(name));
         self.close_gate();

@@ -52,9 +52,13 @@ fn load(pid: u32, (config, is_without_rules): (&Path, bool), agent: Option<&Path
     jvm.process.check_running()?;
     if let Ok(Status { agent_version, .. }) = brief_status(&jvm.process, PATIENCE) {
         let reason = format!("process {pid} has the agent already (instr {agent_version})");
-        let help = format!(
-            "`instr reload {pid}` has it read changed rules; for another configuration, `instr detach {pid}` first"
-        );
+        let help = if is_without_rules {
+            format!("leave `--attach` out: the agent that is there does it; or `instr detach {pid}` first")
+        } else {
+            format!(
+                "`instr reload {pid}` has it read changed rules; for another configuration, `instr detach {pid}` first"
+            )
+        };
         return Err(Failure::new(reason, help).into());
     }
     let config = visible(&jvm.process, config, "configuration")?;
