@@ -126,9 +126,10 @@ impl Run<'_> {
         let (live, wanted) = (&self.session.instrumentation.live, self.options.calls);
         let for_rates = wanted / FOR_RATES;
         live.limit_calls_of_walk(for_rates);
-        let (begin, mut open, mut window) = (Instant::now(), Duration::ZERO, FIRST);
+        let (begin, mut open, mut window, mut windows) = (Instant::now(), Duration::ZERO, FIRST, 0);
         while begin.elapsed() < RATES && goes_on() && live.calls_left_to_walk() > 0 {
             open += self.record_for(&[callers, &only_callees], window);
+            windows += 1;
             let (each, used) =
                 (for_rates / u64::from(WINDOWS), for_rates.saturating_sub(live.calls_left_to_walk()).max(1));
             window = open.mul_f64(each as f64 / used as f64).min(LONGEST);
@@ -142,8 +143,8 @@ impl Run<'_> {
             let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
             calls as f64 / open.as_secs_f64().max(1e-4) * self.options.period.as_secs_f64()
         };
-        // Of methods that are called that often the rate is unknown.
-        let is_unknown = live.calls_left_to_walk() == 0;
+        // The first windows are too long for methods that are called that often: when in them the calls were used up is unknown.
+        let is_unknown = live.calls_left_to_walk() == 0 && windows <= 2;
         let calls_left = wanted - for_rates + live.calls_left_to_walk();
         live.limit_calls_of_walk(calls_left);
         let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(calls_left as f64);
