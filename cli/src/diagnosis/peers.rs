@@ -20,6 +20,27 @@ use crate::running_agent::OpenConnection;
 /// A JVM that has got no request of the context, or no slow one, is given up after three times what the first diagnosis took, but not before this time.
 const LEAST_PATIENCE: Duration = Duration::from_secs(15);
 
+/// With fewer slow requests an agent goes on waiting. In so much time as it is given, a process that causes slow calls has got more.
+const LEAST_SLOW: u64 = 3;
+
+/// What a process lacks that causes none of the slow calls.
+#[derive(Debug, PartialEq, Eq)]
+enum Lack {
+    Requests,
+    /// It has got so many, and so many of them were slow.
+    SlowRequests(u64, u64),
+}
+
+impl Lack {
+    fn of((requests, slow): (u64, u64)) -> Option<Lack> {
+        match (requests, slow) {
+            (0, _) => Some(Lack::Requests),
+            (_, ..LEAST_SLOW) => Some(Lack::SlowRequests(requests, slow)),
+            _ => None,
+        }
+    }
+}
+
 /// Refuses processes in which a diagnosis cannot go on, before anything is begun.
 pub(super) fn check(pid: u32, with: &[u32]) -> Result<()> {
     for (at, peer) in with.iter().enumerate() {
@@ -264,10 +285,10 @@ impl Peers<'_> {
         for at in 0..self.peers.len() {
             let Some(peer) = self.peers.get(at).filter(|peer| !peer.is_over()) else { continue };
             let is_idle = peer.inserted.is_some_and(|inserted| inserted.elapsed() >= self.patience);
-            let why = match peer.requests() {
-                (0, _) if is_idle => Some(self.why_none(peer)),
-                (requests, 0) if is_idle => Some(self.why_none_slow(requests)),
-                _ => None,
+            let why = match Lack::of(peer.requests()).filter(|_| is_idle) {
+                Some(Lack::Requests) => Some(self.why_none(peer)),
+                Some(Lack::SlowRequests(requests, slow)) => Some(self.why_none_slow(requests, slow)),
+                None => None,
             };
             if let (Some(why), Some(peer)) = (why, self.peers.get_mut(at)) {
                 peer.remove();
@@ -276,10 +297,11 @@ impl Peers<'_> {
         }
     }
 
-    /// Says what it means that a process has answered none of these requests slowly.
-    fn why_none_slow(&self, requests: u64) -> String {
+    /// Says what it means that a process has answered none of these requests slowly, or hardly one.
+    fn why_none_slow(&self, requests: u64, slow: u64) -> String {
+        let number = if slow == 0 { "none".to_owned() } else { format!("only {slow}") };
         format!(
-            "none of its {} took longer than {}; up to that it may still cause a part of the time: diagnose its own method with a shorter `--slower-than`",
+            "{number} of its {} took longer than {}; up to that it may still cause a part of the time: diagnose its own method with a shorter `--slower-than`",
             counted(requests, "request"),
             self.call.limit()
         )
@@ -409,6 +431,16 @@ mod tests {
         assert!(!missing.contains("baggage-to") && missing.contains("leave `--with 8` out"), "{missing}");
         let both = why(&believes, &[(8, sends.clone()), (9, believes.clone())]).unwrap();
         assert!(both.contains("`baggage-to` of process 7") && both.contains("into process 8, 9"), "{both}");
+    }
+
+    /// A request that was slow by accident is no reason to wait for more.
+    #[test]
+    fn a_process_with_hardly_a_slow_request_causes_none() {
+        let lacks = [(0, 0), (40, 0), (40, 2), (40, 3)].map(Lack::of);
+        assert_eq!(
+            lacks,
+            [Some(Lack::Requests), Some(Lack::SlowRequests(40, 0)), Some(Lack::SlowRequests(40, 2)), None]
+        );
     }
 
     #[test]

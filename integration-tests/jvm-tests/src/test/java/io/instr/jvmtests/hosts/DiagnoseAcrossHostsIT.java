@@ -139,7 +139,7 @@ class DiagnoseAcrossHostsIT {
         try (TwoJvms both = TwoJvms.start(jdk, TwoJvms.TO_STOCK, TwoJvms.FROM_ORDERS)) {
             Diagnosed diagnosed = queue(both, "queued");
             String notices = diagnosed.json().path("notices").toString();
-            assertTrue(notices.contains("process " + both.stock().pid() + " is not part of the answer: none of its"), diagnosed::toString);
+            assertTrue(notices.matches(".*process " + both.stock().pid() + " is not part of the answer: (none|only [12]) of its.*"), diagnosed::toString);
             assertTrue(notices.matches(".*\"a share of (9\\d|100) % is time of HttpURLConnection.getResponseCode that no other JVM has explained.*"), diagnosed::toString);
             both.awaitNoClaim();
             both.quit();

@@ -154,7 +154,7 @@ class CallerFinderIT {
     }
 
     /** A client that is gone takes its hook along, so does the end of its claim; the bytecode is what it was. */
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(oldestAndNewest = true, having = "jdb")
     void theHookEndsWithItsClientOrItsClaim(Jdk jdk) throws IOException {
         LoadedBytes loaded = LoadedBytes.atFreePort();
         try (Dialog program = start(Program.target(jdk, TARGET).with(loaded.option()), "")) {

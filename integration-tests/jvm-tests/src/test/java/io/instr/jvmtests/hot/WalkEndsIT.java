@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 @Tag("timed")
 class WalkEndsIT {
 
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(oldestAndNewest = true, having = "jdb")
     void byAKillOfItsClient(Jdk jdk) throws IOException {
         walk(jdk, 1, "60000", (program, client) -> {
             client.process().destroyForcibly();
@@ -32,7 +32,7 @@ class WalkEndsIT {
         });
     }
 
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(oldestAndNewest = true, having = "jdb")
     void byCtrlCOfItsClient(Jdk jdk) throws IOException {
         walk(jdk, 2, "4000", (program, client) -> {
             Tool.run("kill", List.of("-INT", String.valueOf(client.process().pid()))).assertExitCode(0);
@@ -43,7 +43,7 @@ class WalkEndsIT {
         });
     }
 
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(oldestAndNewest = true, having = "jdb")
     void byAPause(Jdk jdk) throws IOException {
         walk(jdk, 1, "60000", (program, client) -> {
             Tool.instr(List.of("pause", pid(program))).assertExitCode(0);
@@ -53,7 +53,7 @@ class WalkEndsIT {
         });
     }
 
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(oldestAndNewest = true, having = "jdb")
     void byTheEndOfTheRecording(Jdk jdk) throws IOException {
         walk(jdk, 1, "60000", (program, client) -> {
             Tool.instr(List.of("stop", pid(program))).assertExitCode(0);
@@ -65,7 +65,7 @@ class WalkEndsIT {
         });
     }
 
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(oldestAndNewest = true, having = "jdb")
     void byADetach(Jdk jdk) throws IOException {
         walk(jdk, 1, "60000", (program, client) -> {
             Tool.instr(List.of("detach", pid(program))).assertExitCode(0);

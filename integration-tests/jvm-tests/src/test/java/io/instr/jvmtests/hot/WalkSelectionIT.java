@@ -37,7 +37,7 @@ class WalkSelectionIT {
     private static final String INSERTED = ": probe of a walk in ";
     private static final String REMOVED = " removed: ";
 
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(oldestAndNewest = true, having = "jdb")
     void twoHotMethodsHaveOneProbeInTheirCaller(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         LoadedBytes loaded = LoadedBytes.atFreePort();
@@ -105,7 +105,7 @@ class WalkSelectionIT {
     }
 
     /** Threads are not above it: their class is the boundary. */
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(oldestAndNewest = true, having = "jdb")
     void aWalkEndsAtItsBoundary(Jdk jdk) throws IOException {
         try (Dialog program = TwoHotMethods.start(jdk, RunDirectories.create())) {
             JsonNode found = walk(program, "--method", TwoHotMethods.named("choose"), "--boundary", TwoHotMethods.CLASS + "$*", "--seconds", "1", "--period", "300");
@@ -116,7 +116,7 @@ class WalkSelectionIT {
     }
 
     /** Hooks that are executed while a level is measured: N at most. */
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(oldestAndNewest = true, having = "jdb")
     void noMoreCallsAreRecordedThanWanted(Jdk jdk) throws IOException {
         int calls = 1000;
         int levels = 2;
