@@ -20,7 +20,7 @@ const MOST_FRAMES: usize = 1024;
 /// The whole stacks of the first calls are read, and of each of so many later ones. If one shows that the method calls itself by way of others, all are.
 const FIRST_WHOLE: u64 = 64;
 const EACH_WHOLE: u64 = 16;
-/// Methods of which the names are kept, and callers that are told apart.
+/// Methods of which the names are kept, and callers that are distinguished.
 const MOST_NAMES: usize = 1 << 14;
 const MOST_ROWS: usize = 1 << 14;
 const GONE: &str = "class unloaded";

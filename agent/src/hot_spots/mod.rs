@@ -70,3 +70,14 @@ pub(crate) fn watch(
     detector.look(jni, tally);
     begin.elapsed()
 }
+
+/// Between two looks whether it goes on.
+const TURN: Duration = Duration::from_millis(50);
+
+/// Waits so long, or as long as it goes on.
+pub(crate) fn wait(time: Duration, goes_on: &dyn Fn() -> bool) {
+    let begin = Instant::now();
+    while begin.elapsed() < time && goes_on() {
+        std::thread::sleep(TURN.min(time.saturating_sub(begin.elapsed())));
+    }
+}

@@ -16,7 +16,7 @@ use super::{MOST_CALLERS, called};
 use crate::call_sites::MethodKey;
 use crate::caller_hooks::{self, CallerHook};
 use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
-use crate::hot_spots::CountedCalls;
+use crate::hot_spots::{CountedCalls, wait};
 use crate::random::Random;
 use crate::reconcile::Change;
 use crate::session::callees::MeantMethod;
@@ -26,7 +26,6 @@ use crate::session::{Kinds, Session};
 const SETTLE: Duration = Duration::from_secs(1);
 /// So long one waits for counted calls to end.
 const GRACE: Duration = Duration::from_secs(2);
-const TURN: Duration = Duration::from_millis(50);
 /// Nothing of a finder is left so long after its time, whatever becomes of it.
 const LONGER: Duration = Duration::from_secs(30);
 /// Methods that run on the way into the agent, or before there is a thread to look at.
@@ -283,14 +282,6 @@ fn count(goal: Goal, hook: u32, calls: &CountedCalls, goes_on: &dyn Fn() -> bool
         progress.elapsed = begin.elapsed();
     }
     windows
-}
-
-/// Waits so long, or as long as it goes on.
-fn wait(time: Duration, goes_on: &dyn Fn() -> bool) {
-    let begin = Instant::now();
-    while begin.elapsed() < time && goes_on() {
-        std::thread::sleep(TURN.min(time.saturating_sub(begin.elapsed())));
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::levels::{Seen, TwoLevels};
 use super::run::{ABOVE, NEVER_ENDS, Run};
+use crate::hot_spots::wait;
 use crate::recorder::{CallSum, LiveTree, Nested, Nesting};
 
 /// The JIT compiles again what has been changed; until then calls take longer than usual.
@@ -29,9 +30,8 @@ const LONGEST: Duration = Duration::from_millis(4);
 const WINDOWS: u32 = 30;
 /// A window is open for so long at least.
 const SHORTEST: Duration = Duration::from_millis(1);
-const TURN: Duration = Duration::from_millis(50);
 /// Calls with a caller up to this part are enough.
-const COVERED: f64 = 0.95;
+pub(super) const COVERED: f64 = 0.95;
 /// What a recorded call takes, about.
 const PROBE_SECONDS: f64 = 75e-9;
 /// The part of one processor that recording all calls of the methods of a level may take; methods that are called more often are recorded in windows.
@@ -235,12 +235,4 @@ fn covered(seen: &Nested) -> f64 {
     };
     let (with, without) = (calls(true), calls(false));
     if with + without == 0 { 1.0 } else { with as f64 / (with + without) as f64 }
-}
-
-/// Waits so long, or as long as it goes on.
-fn wait(time: Duration, goes_on: &dyn Fn() -> bool) {
-    let begin = Instant::now();
-    while begin.elapsed() < time && goes_on() {
-        std::thread::sleep(TURN.min(time.saturating_sub(begin.elapsed())));
-    }
 }

@@ -6,6 +6,7 @@ use control::CallersRequest;
 use rustc_hash::FxHashSet;
 
 use super::levels::{Seen, TwoLevels};
+use super::measuring::COVERED;
 use super::run::{ABOVE, NEVER_ENDS, Run};
 use crate::walks::{Ascent, HookedCaller};
 
@@ -14,8 +15,6 @@ const SECONDS: u64 = 2;
 const HITS: u64 = 500;
 /// The callers of so many methods of a level are looked for.
 const MOST: usize = 4;
-/// A method of which this part of the calls has a caller needs no hook.
-const COVERED: f64 = 0.95;
 /// Of fewer calls without a caller most may be those at the edges of windows.
 const SOME: u64 = 20;
 
