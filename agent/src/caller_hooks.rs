@@ -1,15 +1,16 @@
 //! Hooks of caller finders: the bytes off heap that say which are on, whose they are, and what they tell (`java.instr.CallerFinder`).
 //!
 //! Each hook has one of a few slots, and a number that no hook has had before: a call that ends when its hook is gone is counted as late, and for nobody else.
+//! Finders that look across threads are told who hands tasks over, too (`java.instr.Handover`).
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::RwLock;
 
 use crate::call_sites::MethodKey;
-use crate::jvm::OwnStack;
+use crate::jvm::{OwnStack, StackedCall};
 
 /// Hooks at a time.
 const SLOTS: usize = 64;
@@ -21,12 +22,20 @@ static ON: [AtomicU8; BYTES] = [const { AtomicU8::new(0) }; BYTES];
 
 /// What gets the calls of a hook.
 pub(crate) trait CallObserver: Debug + Send + Sync {
-    /// A call begins on this thread, which has this id; returns its row, from 1, or `None` if it is not counted.
-    fn begins(&self, thread: u64, stack: OwnStack<'_>) -> Option<u32>;
+    /// A call begins; returns its row, from 1, or `None` if it is not counted.
+    fn begins(&self, call: StackedCall, stack: OwnStack<'_>) -> Option<u32>;
 
-    /// A call of this row has ended, and took so long by the clock of probes.
-    fn ended(&self, thread: u64, row: u32, time: u64);
+    /// A call of this row has ended, and took so long by the clock of probes; and what its thread has allocated in its life.
+    fn ended(&self, thread: u64, row: u32, time_and_allocated: (u64, u64));
 }
+
+/// What is told who hands tasks over.
+pub(crate) trait HandOverObserver: Debug + Send + Sync {
+    /// A task is handed over; returns the number of who does that, 0 if it is not known.
+    fn hands_over(&self, stack: OwnStack<'_>) -> u32;
+}
+
+static HAND_OVERS: RwLock<Option<Weak<dyn HandOverObserver>>> = RwLock::new(None);
 
 /// The methods of a claim on a hook, and its number.
 #[derive(Debug, Clone)]
@@ -69,18 +78,29 @@ pub(crate) fn address() -> i64 {
 }
 
 /// A call begins whose hook is on; returns its row, 0 if it is not counted.
-pub(crate) fn entered(number: u32, thread: u64, stack: OwnStack<'_>) -> u32 {
+pub(crate) fn entered(number: u32, call: StackedCall, stack: OwnStack<'_>) -> u32 {
     // For the warm-up, the way of calls that are counted.
     if number as usize == WARM_UP {
         return 1;
     }
-    of_process().begun(number).and_then(|calls| calls.begins(thread, stack)).unwrap_or(0)
+    of_process().begun(number).and_then(|calls| calls.begins(call, stack)).unwrap_or(0)
+}
+
+/// This one is told from now on who hands tasks over, as long as it is there.
+pub(crate) fn tell_who_hands_over(observer: Weak<dyn HandOverObserver>) {
+    *HAND_OVERS.write() = Some(observer);
+}
+
+/// A task is handed over; returns the number of who does that, 0 if nobody wants to know.
+pub(crate) fn hands_over(stack: OwnStack<'_>) -> u32 {
+    let observer = HAND_OVERS.read().as_ref().and_then(Weak::upgrade);
+    observer.map_or(0, |observer| observer.hands_over(stack))
 }
 
 /// A call has ended that was counted in this row.
-pub(crate) fn ended(number: u32, thread: u64, row: u32, time: u64) {
+pub(crate) fn ended(number: u32, thread: u64, row: u32, time_and_allocated: (u64, u64)) {
     if number as usize != WARM_UP {
-        of_process().end_call(number, (thread, row), time);
+        of_process().end_call(number, (thread, row), time_and_allocated);
     }
 }
 
@@ -167,9 +187,9 @@ impl CallerHooks {
         (left > 0).then(|| Arc::clone(&hook.calls))
     }
 
-    fn end_call(&self, number: u32, (thread, row): (u64, u32), time: u64) {
+    fn end_call(&self, number: u32, (thread, row): (u64, u32), time_and_allocated: (u64, u64)) {
         match self.hook(number) {
-            Some(hook) => hook.calls.ended(thread, row, time),
+            Some(hook) => hook.calls.ended(thread, row, time_and_allocated),
             None => _ = self.late.fetch_add(1, Ordering::Relaxed),
         }
     }
@@ -190,11 +210,11 @@ mod tests {
     struct Ends(AtomicU64);
 
     impl CallObserver for Ends {
-        fn begins(&self, _: u64, _: OwnStack<'_>) -> Option<u32> {
+        fn begins(&self, _: StackedCall, _: OwnStack<'_>) -> Option<u32> {
             Some(1)
         }
 
-        fn ended(&self, _: u64, _: u32, time: u64) {
+        fn ended(&self, _: u64, _: u32, (time, _): (u64, u64)) {
             self.0.fetch_add(time, Ordering::Relaxed);
         }
     }
@@ -217,15 +237,15 @@ mod tests {
         assert!(hooks.is_open(gone) && hooks.begun(gone).is_some() && hooks.is_open(gone));
         assert!(hooks.begun(gone).is_some() && !hooks.is_open(gone), "off after the last call of the window");
         assert!(hooks.begun(gone).is_none(), "a thread that has read the byte before");
-        hooks.end_call(gone, (1, 1), 5);
+        hooks.end_call(gone, (1, 1), (5, 0));
         hooks.open(gone, 2);
         hooks.give_back(gone);
         let next = hooks.take(Arc::clone(&second) as _).unwrap();
         assert_eq!((gone as usize % BYTES, next == gone), (next as usize % BYTES, false));
         assert!(!hooks.is_open(next), "it was off before");
-        hooks.end_call(gone, (1, 1), 7);
+        hooks.end_call(gone, (1, 1), (7, 0));
         hooks.give_back(gone);
-        hooks.end_call(next, (1, 1), 9);
+        hooks.end_call(next, (1, 1), (9, 0));
         let times = (first.0.load(Ordering::Relaxed), second.0.load(Ordering::Relaxed), hooks.late());
         assert_eq!(times, (5, 9, 1));
         let all: Vec<_> = (1..SLOTS).map(|_| hooks.take(Arc::clone(&second) as _).unwrap()).collect();

@@ -294,7 +294,7 @@ requests! {
         /// Only of class loaders of this name or class, with `*`; all that have such a class unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         loader: Option<String>,
-        /// Shares of what: `cpu`, or `wall`; processor time unless stated.
+        /// Shares of what: `cpu`, or `wall`; of a hook also `allocated`, `cycles` or `instructions`. Processor time by samples, and time by a hook, unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<HotBy>,
         /// For how long to look, in seconds; 10 unless stated, 240 at most.
@@ -312,6 +312,9 @@ requests! {
         /// Calls that a hook counts, at most; 2500 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hits: Option<u64>,
+        /// Whether the caller of what a task or thread begins with is who has handed that over. A hook finds that, and no sample.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        across_threads: bool,
     } = "callers", answered by Callers;
 
     /// Walks up from hot methods: who calls them, and who calls these, level by level, by samples and by probes in two levels at a time. The answer comes when
@@ -350,6 +353,12 @@ requests! {
         /// Classes at whose methods the walk ends.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         boundary: Vec<String>,
+        /// By what calls are measured: `wall`, by probes; or, by hooks, `cpu`, `allocated`, `cycles` or `instructions`. `wall` unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metric: Option<HotBy>,
+        /// Whether the walk goes on from tasks and threads to who hands them over.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        across_threads: bool,
     } = "walk", answered by Walk;
 
     /// How far the walk has come that is under way, or what the last one has found.

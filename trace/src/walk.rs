@@ -10,6 +10,9 @@ pub struct Walk {
     pub number: u64,
     /// What it does: `sampling`, `measuring level 2`, `ended` and others.
     pub state: String,
+    /// By what calls were measured, if not by time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
     /// Samples that it began with.
     pub samples: u64,
     /// What took them: `async` or `jvmti`.
@@ -61,7 +64,7 @@ pub struct WalkLevel {
     pub hot: String,
     /// The method that is called.
     pub of: String,
-    /// Where calls and time are from: `measured` or `samples`.
+    /// Where calls and time are from: `measured`, `finder` or `samples`.
     pub source: String,
     /// Calls of the method that were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +101,7 @@ pub struct WalkCaller {
     /// How long they took together.
     #[serde(rename = "time_ms", serialize_with = "millis")]
     pub time_nanos: Option<u64>,
-    /// Their part of the time of all measured calls that have a caller.
+    /// Their part of the time of all measured calls that have a caller, or of what these have used by the walk's metric.
     pub time_share: Option<f64>,
     /// Its part of the processor time of the method, by samples.
     pub cpu_share: Option<f64>,

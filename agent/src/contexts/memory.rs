@@ -3,7 +3,7 @@
 //!
 //! It is a part of the library, as classes may hold anchors whatever becomes of the session. Its pages take memory when they are touched.
 
-use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 use records::probe_registry::HIGHEST_PROBE;
 
@@ -31,7 +31,8 @@ struct Place {
     words: [AtomicU64; WORDS],
     displaced: AtomicI64,
     given_back: AtomicI64,
-    helps: AtomicU64,
+    helps: AtomicU32,
+    handed_over_by: AtomicU32,
 }
 
 impl Place {
@@ -41,7 +42,8 @@ impl Place {
             words: [const { AtomicU64::new(0) }; WORDS],
             displaced: AtomicI64::new(0),
             given_back: AtomicI64::new(0),
-            helps: AtomicU64::new(0),
+            helps: AtomicU32::new(0),
+            handed_over_by: AtomicU32::new(0),
         }
     }
 }
@@ -72,7 +74,7 @@ struct Carried {
     epoch: AtomicU64,
     wanted: AtomicU64,
     running: AtomicU64,
-    padding: AtomicU64,
+    finders: AtomicU64,
     since: [AtomicU64; STEPS],
 }
 
@@ -81,9 +83,18 @@ static CARRIED: Carried = Carried {
     epoch: AtomicU64::new(0),
     wanted: AtomicU64::new(0),
     running: AtomicU64::new(0),
-    padding: AtomicU64::new(0),
+    finders: AtomicU64::new(0),
     since: [const { AtomicU64::new(0) }; STEPS],
 };
+
+/// What looks at tasks on the threads that run them, beside contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LooksAtTasks {
+    /// A diagnosis goes on in them.
+    Diagnosis,
+    /// A caller finder asks who hands them over.
+    Finder,
+}
 
 static WITHOUT_PLACE: AtomicI64 = AtomicI64::new(0);
 
@@ -150,9 +161,10 @@ pub(super) fn set_carried(word: usize, mask: u64) {
     }
 }
 
-/// Says how many steps tasks take along, and how many diagnoses go on in tasks.
-pub(super) fn set_wanted(wanted: u32) {
-    CARRIED.wanted.store(wanted.into(), Ordering::SeqCst);
+/// Says how many steps tasks take along and how many diagnoses go on in tasks; and how many caller finders ask who hands tasks over.
+pub(super) fn set_wanted(steps: u32, [diagnoses, finders]: [u32; 2]) {
+    CARRIED.finders.store(finders.into(), Ordering::SeqCst);
+    CARRIED.wanted.store((steps + diagnoses + finders).into(), Ordering::SeqCst);
 }
 
 /// Returns how much tasks take along; 0: nothing.
@@ -240,6 +252,7 @@ mod tests {
             ("DISPLACED", offset_of!(Place, displaced)),
             ("GIVEN_BACK", offset_of!(Place, given_back)),
             ("HELPS", offset_of!(Place, helps)),
+            ("HANDED_OVER_BY", offset_of!(Place, handed_over_by)),
             ("FIRST", offset_of!(Anchor, first)),
             ("WARM_UP_ANCHOR", 0),
             ("INERT_ANCHOR", INERT_ANCHOR as usize),
@@ -252,6 +265,7 @@ mod tests {
             ("EPOCH", offset_of!(Carried, epoch)),
             ("WANTED", offset_of!(Carried, wanted)),
             ("RUNNING", offset_of!(Carried, running)),
+            ("FINDERS", offset_of!(Carried, finders)),
             ("SINCE", offset_of!(Carried, since)),
         ] {
             assert_eq!(java_constants::constant(java, name), expected as i64, "{name}");

@@ -27,6 +27,7 @@ use steps::{FreeSteps, bit_of, word_of};
 
 pub(crate) use baggage::BaggageEntry;
 pub(crate) use immediate_caller::ImmediateCaller;
+pub(crate) use memory::LooksAtTasks;
 
 /// An anchor that never has a step.
 pub(crate) const INERT_ANCHOR: u32 = 4;
@@ -131,8 +132,7 @@ struct State {
     armed: [u64; WORDS],
     first: [u64; WORDS],
     carried: [u64; WORDS],
-    /// How many diagnoses go on in tasks.
-    diagnoses: u32,
+    look_at_tasks: [u32; 2],
     /// The anchor for each mask of steps of a word. It is the same whenever the steps are the same.
     anchors: FxHashMap<(usize, u64), usize>,
     next_anchor: [usize; WORDS],
@@ -206,10 +206,12 @@ impl Contexts {
         memory::carried_address()
     }
 
-    /// A diagnosis begins to go on in tasks, or has ended.
-    pub(crate) fn diagnose_tasks(&self, begins: bool) {
+    /// A diagnosis begins to go on in tasks, or a caller finder to ask who hands them over; or it has ended.
+    pub(crate) fn look_at_tasks(&self, who: LooksAtTasks, begins: bool) {
         let state = &mut *self.state.lock();
-        state.diagnoses = if begins { state.diagnoses + 1 } else { state.diagnoses.saturating_sub(1) };
+        if let Some(count) = state.look_at_tasks.get_mut(who as usize) {
+            *count = if begins { *count + 1 } else { count.saturating_sub(1) };
+        }
         state.publish_wanted();
     }
 
@@ -300,8 +302,7 @@ impl Contexts {
 
     /// Closes all contexts: nothing is recorded any more.
     pub(crate) fn close_all(&self) {
-        let all: Vec<(Arc<Context>, usize)> =
-            self.state.lock().open.values().map(|open| (Arc::clone(&open.context), open.users)).collect();
+        let all: Vec<_> = self.state.lock().open.values().map(|open| (Arc::clone(&open.context), open.users)).collect();
         for (context, users) in all {
             let is_closed = (0..users).any(|_| self.close(&context));
             // Not if the claim ended meanwhile: who ended it retires the steps.
@@ -309,7 +310,7 @@ impl Contexts {
         }
         // A diagnosis that the end of the session has ended says so itself, or never.
         let state = &mut *self.state.lock();
-        state.diagnoses = 0;
+        state.look_at_tasks = [0; 2];
         state.publish_wanted();
     }
 
@@ -477,7 +478,7 @@ impl State {
     /// Has tasks take something along, or not.
     fn publish_wanted(&self) {
         let steps: u32 = self.carried.iter().map(|word| word.count_ones()).sum();
-        memory::set_wanted(steps + self.diagnoses);
+        memory::set_wanted(steps, self.look_at_tasks);
     }
 
     /// Frees steps of which no thread can have bits any more: it has left all anchors since, or has none of the bits.

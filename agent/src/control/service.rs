@@ -369,8 +369,8 @@ fn answer_hot_spots(controlled: &dyn Controlled, request: Request, connection: &
         Request::Hot { by, seconds, share_percent, top } => {
             answer.give(controlled.hot(&HotRequest { by, seconds, share_percent, top }, &goes_on));
         }
-        Request::Callers { method, loader, by, seconds, through, most, source, hits } => {
-            let request = CallersRequest { method, loader, by, seconds, through, most, source, hits };
+        Request::Callers { method, loader, by, seconds, through, most, source, hits, across_threads } => {
+            let request = CallersRequest { method, loader, by, seconds, through, most, source, hits, across_threads };
             answer.give(controlled.callers(&request, &goes_on));
         }
         Request::Walk {
@@ -385,6 +385,8 @@ fn answer_hot_spots(controlled: &dyn Controlled, request: Request, connection: &
             hooks,
             through,
             boundary,
+            metric,
+            across_threads,
         } => {
             let request = WalkRequest {
                 method,
@@ -398,6 +400,8 @@ fn answer_hot_spots(controlled: &dyn Controlled, request: Request, connection: &
                 hooks,
                 through,
                 boundary,
+                metric,
+                across_threads,
             };
             answer.give(controlled.walk(&request, &goes_on));
         }

@@ -116,10 +116,10 @@ impl Generation {
         let rules = |probes: &RequestedProbes| probes.rules(self.templates(), &self.setup.config.exclude);
         let of_claim = |role: ClaimedRole, rules| ClaimedProbes { claim: claim.id, role, rules };
         let Claim { probes, context, .. } = claim;
-        if let Some(hook) = &claim.caller_hook {
-            return Ok(vec![of_claim(ClaimedRole::CallerHook(hook.clone()), rules(probes)?)]);
-        }
         let mut compiled = match (context, claim.diagnosis) {
+            _ if let Some(hook) = &claim.caller_hook => {
+                vec![of_claim(ClaimedRole::CallerHook(hook.clone()), rules(probes)?)]
+            }
             // What is measured is known by method and class loader (`call_sites`).
             (_, Some(_)) => Vec::new(),
             (Some(context), None) => vec![of_claim(ClaimedRole::Conditional(Arc::clone(context)), rules(probes)?)],

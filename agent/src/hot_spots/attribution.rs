@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::counted_method::CountedMethod;
 
 pub(crate) const BEGINS: &str = "the thread begins there";
+pub(crate) const TASK_BEGINS: &str = "a task of a pool begins there";
 /// The classes of the agent.
 const OWN: &[u8] = b"java/instr/";
 const OWN_CODE: &str = "probes and hooks of instr";
@@ -67,8 +68,23 @@ impl CalledMethod {
         let Some(outermost) = stack.iter().rposition(|method| self.texts.contains(&*method.text)) else {
             return Attributed::Elsewhere;
         };
+        let (of, above) = (stack.get(outermost), stack.get(outermost + 1..).unwrap_or_default());
+        self.caller_above(of.copied(), above, truncated)
+    }
+
+    /// The first of the methods above one that is not passed through.
+    pub(super) fn caller_above<'a>(
+        &self,
+        of: Option<&CountedMethod>,
+        above: &[&'a CountedMethod],
+        truncated: bool,
+    ) -> Attributed<'a> {
+        let passes = |method: &CountedMethod| self.passes(method);
         let mut via = None;
-        for method in stack.iter().skip(outermost + 1) {
+        for (at, method) in above.iter().enumerate() {
+            if let Some(beginning) = beginning(of, above.get(at..).unwrap_or_default(), &passes) {
+                return Attributed::Reason(if truncated { CUT_OFF } else { beginning });
+            }
             if !self.passes(method) {
                 return named(method, via);
             }
@@ -82,6 +98,22 @@ impl CalledMethod {
     }
 }
 
+/// What begins if nothing else is above a method than how threads and pools run what others have given them; `None` if something is, or the first one `passes`
+/// for another reason, or the method is itself one of those.
+pub(super) fn beginning(
+    of: Option<&CountedMethod>,
+    above: &[&CountedMethod],
+    passes: &dyn Fn(&CountedMethod) -> bool,
+) -> Option<&'static str> {
+    let is_of_threads = |method: &CountedMethod| method.is_of_threads;
+    if of.is_some_and(is_of_threads) || !above.first().is_some_and(|first| first.is_of_threads) {
+        return None;
+    }
+    let is_beginning = above.iter().all(|method| method.is_of_threads || passes(method));
+    let is_task = || above.iter().any(|method| method.is_of_pools());
+    is_beginning.then(|| if is_task() { TASK_BEGINS } else { BEGINS })
+}
+
 fn named<'a>(method: &'a CountedMethod, via: Option<&'a CountedMethod>) -> Attributed<'a> {
     method.unnamed.map_or(Attributed::Method(method, via), Attributed::Reason)
 }
@@ -91,20 +123,18 @@ mod tests {
     use super::*;
 
     fn method(text: &str) -> CountedMethod {
-        let (class, _) = text.rsplit_once('.').unwrap();
-        CountedMethod {
-            text: text.into(),
-            class: class.replace('.', "/").into_bytes().into(),
-            is_go_between: text.contains("Lambda") || text.contains("reflect"),
-            unnamed: text.starts_with("gone").then_some("gone"),
-        }
+        CountedMethod::of_text(text)
     }
 
     /// The caller of `a.B.hot` on this stack, and the method between them.
     fn caller(stack: &[&str], truncated: bool) -> String {
+        caller_of("a.B.hot", stack, truncated)
+    }
+
+    fn caller_of(called: &str, stack: &[&str], truncated: bool) -> String {
         let called = CalledMethod {
-            texts: std::iter::once("a.B.hot".to_owned()).collect(),
-            through: vec![NameGlob::class("java.**").unwrap()],
+            texts: std::iter::once(called.to_owned()).collect(),
+            through: vec![NameGlob::class("java.util.A*").unwrap()],
         };
         let methods: Vec<CountedMethod> = stack.iter().map(|text| method(text)).collect();
         let stack: Vec<&CountedMethod> = methods.iter().collect();
@@ -152,5 +182,22 @@ mod tests {
         assert_eq!(caller(&["a.B.b", "a.B.hot"], false), BEGINS);
         assert_eq!(caller(&["a.B.hot", "java.lang.Thread.run"], false), BEGINS);
         assert_eq!(caller(&["a.B.b", "a.B.hot"], true), CUT_OFF);
+    }
+
+    #[test]
+    fn how_threads_and_pools_run_tasks_is_no_caller() {
+        let pool = [
+            "java.util.concurrent.FutureTask.run",
+            "java.util.concurrent.ThreadPoolExecutor$Worker.run",
+            "java.lang.Thread.run",
+        ];
+        let in_pool = |innermost: &[&'static str]| [innermost, &pool].concat();
+        assert_eq!(caller(&in_pool(&["a.B.hot"]), false), TASK_BEGINS);
+        assert_eq!(caller(&in_pool(&["a.B.hot", "a.B$$Lambda+0x1.run"]), false), TASK_BEGINS);
+        assert_eq!(caller(&in_pool(&["a.B.hot", "a.B.task"]), false), "a.B.task");
+        assert_eq!(caller(&in_pool(&["a.B.hot"]), true), CUT_OFF, "who knows what is above");
+        let of_map = "java.util.concurrent.ConcurrentHashMap.forEach";
+        assert_eq!(caller(&["a.B.hot", of_map, "a.B.task", "java.lang.Thread.run"], false), of_map);
+        assert_eq!(caller_of(pool[0], &in_pool(&[]), false), pool[1], "who asks for it gets it");
     }
 }

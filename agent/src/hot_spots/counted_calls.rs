@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering as Memory};
 
 use control::{Caller, WithoutMethod};
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::attribution::{Attributed, CUT_OFF, CalledMethod};
+use super::attribution::{Attributed, BEGINS, CUT_OFF, CalledMethod, TASK_BEGINS};
 use super::counted_method::CountedMethod;
+use super::hand_overs::{HandOvers, Way};
 use super::margin::{QUANTILE, margin, margin_of_sums};
+use super::meter::{Meter, Reading};
 use crate::caller_hooks::CallObserver;
-use crate::jvm::{MethodId, OwnStack, probe_length_nanos};
+use crate::jvm::{MethodId, OwnStack, StackedCall};
 
 /// Frames that are read: the method and its caller; more where something is between the two, or to know whether the method calls itself.
 const FRAMES: [usize; 3] = [2, 16, MOST_FRAMES];
@@ -30,6 +32,9 @@ const TOO_MANY: &str = "too many callers";
 #[derive(Debug)]
 pub(crate) struct CountedCalls {
     called: CalledMethod,
+    /// Who has handed tasks over, if that is who calls what begins in a task.
+    hand_overs: Option<Arc<HandOvers>>,
+    meter: Meter,
     names: RwLock<FxHashMap<MethodId, Arc<CountedMethod>>>,
     rows: Mutex<Rows>,
     /// Calls that have met the hook.
@@ -37,8 +42,9 @@ pub(crate) struct CountedCalls {
     nested: AtomicU64,
     /// Whether the method calls itself by way of others.
     is_recursive: AtomicBool,
-    /// Threads with a call that is counted and has not ended. What these call needs no look at the stack, which would be a part of the time of that call.
-    open: Mutex<FxHashSet<u64>>,
+    /// Threads with a call that is counted and has not ended, and what they had used when it began. What these call needs no look at the stack, which would be a part of the time
+    /// of that call.
+    open: Mutex<FxHashMap<u64, Option<Reading>>>,
 }
 
 /// By which ways a caller calls, with the number of calls.
@@ -66,7 +72,7 @@ struct Windows {
     by_caller: FxHashMap<Arc<str>, (f64, f64)>,
 }
 
-/// The calls of a row; times by the clock of probes.
+/// The calls of a row. Their time is by the clock of probes, or what they have used in its place.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     calls: u64,
@@ -101,6 +107,8 @@ impl CountedCalls {
     pub(crate) fn new(called: CalledMethod, most: u64) -> CountedCalls {
         CountedCalls {
             called,
+            hand_overs: None,
+            meter: Meter::Wall,
             names: RwLock::default(),
             rows: Mutex::new(Rows { left: most, ..Rows::default() }),
             met: AtomicU64::new(0),
@@ -108,6 +116,16 @@ impl CountedCalls {
             is_recursive: AtomicBool::new(false),
             open: Mutex::default(),
         }
+    }
+
+    /// The same; calls are measured by this.
+    pub(crate) fn measured_by(self, meter: Meter) -> CountedCalls {
+        CountedCalls { meter, ..self }
+    }
+
+    /// The same; the caller of what begins in a task is who has handed it over.
+    pub(crate) fn across_threads(self, hand_overs: Arc<HandOvers>) -> CountedCalls {
+        CountedCalls { hand_overs: Some(hand_overs), ..self }
     }
 
     /// Returns how many calls have been counted, and how many of these have ended.
@@ -149,6 +167,25 @@ impl CountedCalls {
             Attributed::Reason(reason) => (Err(reason), None),
             Attributed::Elsewhere | Attributed::NoFrame => (Err(GONE), None),
         })
+    }
+
+    /// The same of a call that was found to begin in a task or thread: its caller is who has handed that over, as far as it is known.
+    fn handed_over(&self, begun: Begun, number: u32) -> Begun {
+        let begins_there = matches!(&begun, Begun::Key((Err(BEGINS | TASK_BEGINS), _)));
+        let hand_overs = self.hand_overs.as_ref().filter(|_| begins_there);
+        match hand_overs.and_then(|all| all.way(number)) {
+            Some(way) => Begun::Key(self.caller_of(&way)),
+            None => begun,
+        }
+    }
+
+    fn caller_of(&self, way: &Way) -> Key {
+        let above: Vec<&CountedMethod> = way.above.iter().map(|method| &**method).collect();
+        match self.called.caller_above(None, &above, !way.is_whole) {
+            Attributed::Method(caller, _) => (Ok(Arc::new(caller.clone())), Some(Arc::clone(&way.via))),
+            Attributed::Reason(reason) => (Err(reason), None),
+            Attributed::Elsewhere | Attributed::NoFrame => (Err(GONE), None),
+        }
     }
 
     /// Counts a call that begins; returns its row.
@@ -195,7 +232,8 @@ impl CountedCalls {
                 calls: Some(sums.calls),
                 calls_share: Some(calls_share),
                 calls_margin: Some(alike),
-                time_ms: probe_length_nanos(sums.time as u64) as f64 / 1e6,
+                time_ms: self.meter.millis(sums.time).unwrap_or(0.0),
+                amount: self.meter.amount(sums.time),
                 time_share: share(&sums),
                 margin: (all.time > 0.0).then(|| margin_of_sums(of_sums) * alike / alone),
             }
@@ -219,12 +257,13 @@ fn descending(of: (f64, Option<u64>), than: (f64, Option<u64>)) -> Ordering {
 }
 
 impl CallObserver for CountedCalls {
-    fn begins(&self, thread: u64, stack: OwnStack<'_>) -> Option<u32> {
+    fn begins(&self, call: StackedCall, stack: OwnStack<'_>) -> Option<u32> {
+        let StackedCall { thread, handed_over_by, allocated } = call;
         // A thread that is being attached has none.
         if thread == 0 {
             return None;
         }
-        if self.open.lock().contains(&thread) {
+        if self.open.lock().contains_key(&thread) {
             return self.count(Begun::Nested);
         }
         let met = self.met.fetch_add(1, Memory::Relaxed);
@@ -245,17 +284,20 @@ impl CallObserver for CountedCalls {
                 break;
             }
         }
-        let row = self.count(begun)?;
-        self.open.lock().insert(thread);
+        let row = self.count(self.handed_over(begun, handed_over_by))?;
+        // Last: looking at the stack is no part of it.
+        self.open.lock().insert(thread, self.meter.read(allocated));
         Some(row)
     }
 
-    fn ended(&self, thread: u64, row: u32, time: u64) {
-        self.open.lock().remove(&thread);
+    fn ended(&self, thread: u64, row: u32, time_and_allocated: (u64, u64)) {
+        let since = self.open.lock().remove(&thread).flatten();
+        let Some(used) = self.meter.used(since, time_and_allocated) else { return };
         let rows = &mut *self.rows.lock();
         let place = (row as usize).checked_sub(1).and_then(|at| rows.rows.get_mut(at));
         if let Some((_, sums)) = place {
-            sums.add(&Sums { calls: 0, ended: 1, time: time as f64, squares: time as f64 * time as f64 });
+            let used = used as f64;
+            sums.add(&Sums { calls: 0, ended: 1, time: used, squares: used * used });
         }
     }
 }
@@ -332,17 +374,13 @@ mod tests {
     }
 
     fn stack(methods: &str) -> Vec<Arc<CountedMethod>> {
-        let method = |text: &str| {
-            let class = text.rsplit_once('.').unwrap().0.replace('.', "/").into_bytes().into();
-            let is_go_between = text.contains("reflect");
-            Arc::new(CountedMethod { text: text.into(), class, is_go_between, unnamed: None })
-        };
-        methods.split(' ').map(method).collect()
+        methods.split(' ').map(|text| Arc::new(CountedMethod::of_text(text))).collect()
     }
 
     fn call(calls: &CountedCalls, methods: &str, time: u64) {
         if let Some(row) = calls.count(calls.begun(&stack(methods), true)) {
-            calls.ended(1, row, time);
+            calls.open.lock().insert(1, calls.meter.read(0));
+            calls.ended(1, row, (time, 0));
         }
     }
 
@@ -408,6 +446,21 @@ mod tests {
         let calls_before = calls.counts();
         assert_eq!((calls_before, calls.count(Begun::FurtherOut)), ((0, 0), Some(1)));
         assert_eq!((calls.counts(), calls.found(9).unended), ((1, 0), 1), "it has not ended");
+    }
+
+    #[test]
+    fn who_hands_a_task_over_calls_what_begins_in_it() {
+        let calls = counted();
+        let way = |above: &str| Way { via: "hand-over: x.Pool.execute".into(), above: stack(above), is_whole: false };
+        let named = |way: &Way| match calls.caller_of(way) {
+            (Ok(caller), via) => format!("{} via {}", caller.text, via.unwrap()),
+            (Err(reason), _) => reason.to_owned(),
+        };
+        assert_eq!(named(&way("b.X$$Lambda.run b.X.x c.Y.y")), "b.X.x via hand-over: x.Pool.execute");
+        assert_eq!(named(&way("b.X$$Lambda.run java.util.concurrent.FutureTask.run")), CUT_OFF);
+        let in_task = calls.begun(&stack("a.B.hot java.util.concurrent.FutureTask.run java.lang.Thread.run"), true);
+        assert_eq!(in_task, Begun::Key((Err(TASK_BEGINS), None)));
+        assert_eq!(calls.handed_over(in_task, 7), Begun::Key((Err(TASK_BEGINS), None)), "nobody looks across threads");
     }
 
     #[test]

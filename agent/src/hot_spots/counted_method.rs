@@ -8,6 +8,18 @@ use crate::sampler::InnermostPlace;
 
 /// How javac names bodies of lambdas.
 const LAMBDA_BODY: &[u8] = b"lambda$";
+/// Classes of the JDK and of Tomcat by which threads and pools run what others have given them.
+const THREAD: &[u8] = b"java/lang/Thread";
+const OF_THREADS: [&[u8]; 6] = [
+    b"java/lang/ThreadBuilders",
+    b"java/lang/BaseVirtualThread",
+    b"java/lang/VirtualThread",
+    b"jdk/internal/vm/",
+    CONCURRENT,
+    TOMCAT,
+];
+const CONCURRENT: &[u8] = b"java/util/concurrent/";
+const TOMCAT: &[u8] = b"org/apache/tomcat/util/threads/";
 
 /// A method to count for, or a place in native code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -18,6 +30,8 @@ pub(crate) struct CountedMethod {
     pub(super) class: Arc<[u8]>,
     /// Whether it only calls for another one. The body of a lambda does not.
     pub(super) is_go_between: bool,
+    /// Whether it is one by which threads and pools run what others have given them.
+    pub(super) is_of_threads: bool,
     /// Set if it represents all methods without a name, for this reason.
     pub(super) unnamed: Option<&'static str>,
 }
@@ -29,7 +43,27 @@ impl CountedMethod {
             text: method_text(&facts.class, &facts.name, &facts.descriptor).into(),
             class: facts.class.as_slice().into(),
             is_go_between: facts.is_go_between() && !facts.name.starts_with(LAMBDA_BODY),
+            is_of_threads: is_of_threads(&facts.class),
             unnamed: None,
+        }
+    }
+
+    /// One by which pools run tasks.
+    pub(super) fn is_of_pools(&self) -> bool {
+        self.class.starts_with(CONCURRENT) || self.class.starts_with(TOMCAT)
+    }
+
+    /// A method of this text, without types.
+    #[cfg(test)]
+    pub(super) fn of_text(text: &str) -> CountedMethod {
+        let class: Arc<[u8]> =
+            text.rsplit_once('.').map_or("", |(class, _)| class).replace('.', "/").into_bytes().into();
+        CountedMethod {
+            text: text.into(),
+            is_go_between: text.contains("Lambda") || text.contains("reflect"),
+            is_of_threads: is_of_threads(&class),
+            unnamed: text.starts_with("gone").then_some("gone"),
+            class,
         }
     }
 
@@ -38,8 +72,13 @@ impl CountedMethod {
         match place {
             InnermostPlace::Compiled(facts) => CountedMethod::of(facts),
             InnermostPlace::Native(name) => {
-                CountedMethod { text: Arc::clone(name), class: Arc::default(), is_go_between: false, unnamed: None }
+                let (text, class) = (Arc::clone(name), Arc::default());
+                CountedMethod { text, class, is_go_between: false, is_of_threads: false, unnamed: None }
             }
         }
     }
+}
+
+fn is_of_threads(class: &[u8]) -> bool {
+    class == THREAD || OF_THREADS.iter().any(|prefix| class.starts_with(prefix))
 }

@@ -7,8 +7,10 @@
 mod attribution;
 mod counted_calls;
 mod counted_method;
+mod hand_overs;
 mod jvm_threads;
 mod margin;
+mod meter;
 mod queued_samples;
 mod recorded_calls;
 mod sampled_stacks;
@@ -18,10 +20,12 @@ mod thread_samples;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use attribution::{Attribution, BEGINS, CalledMethod};
+pub(crate) use attribution::{Attribution, BEGINS, CalledMethod, TASK_BEGINS};
 pub(crate) use counted_calls::CountedCalls;
+pub(crate) use hand_overs::HandOvers;
 pub(crate) use jvm_threads::JvmThreadTimes;
 pub(crate) use margin::margin;
+pub(crate) use meter::Meter;
 pub(crate) use queued_samples::{ProcessorSamples, QueuedSamples};
 pub(crate) use recorded_calls::RecordedCalls;
 pub(crate) use sampled_stacks::{SampledCaller, SampledStacks};

@@ -57,6 +57,7 @@ impl Detector for RecordedCalls {
                 text: method_text(class, name, descriptor).into(),
                 class: class.into(),
                 is_go_between: false,
+                is_of_threads: false,
                 unnamed: None,
             };
             tally.add(&method, Seen { weight: calls as f64, samples: calls, kind: None, waits: false });

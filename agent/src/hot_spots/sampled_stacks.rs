@@ -5,7 +5,7 @@ use std::sync::Arc;
 use instrument_core::rules::patterns::NameGlob;
 use rustc_hash::FxHashMap;
 
-use super::attribution::{BEGINS, CUT_OFF};
+use super::attribution::{BEGINS, CUT_OFF, beginning};
 use super::counted_method::CountedMethod;
 use super::margin::margin;
 use super::seen::Seen;
@@ -54,16 +54,12 @@ pub(crate) struct SampledCaller {
 
 impl SampledCaller {
     /// One that no sample has met.
-    pub(crate) fn found_by_hook(callee: &Arc<str>, caller: Arc<str>, via: Option<Arc<str>>) -> SampledCaller {
-        SampledCaller {
-            callee: Arc::clone(callee),
-            caller: Ok(caller),
-            via,
-            weight: 0.0,
-            share: 0.0,
-            margin: 0.0,
-            hooked: 0.0,
-        }
+    pub(crate) fn found_by_hook(
+        callee: &Arc<str>,
+        caller: Result<Arc<str>, &'static str>,
+        via: Option<Arc<str>>,
+    ) -> SampledCaller {
+        SampledCaller { callee: Arc::clone(callee), caller, via, weight: 0.0, share: 0.0, margin: 0.0, hooked: 0.0 }
     }
 
     pub(crate) fn is_sampled(&self) -> bool {
@@ -146,21 +142,28 @@ impl SampledStacks {
         truncated: bool,
         through: &[NameGlob],
     ) -> Vec<(u32, Result<u32, &'static str>, Option<u32>)> {
+        let stack: Vec<&CountedMethod> =
+            numbers.iter().filter_map(|number| self.methods.get(*number as usize)).collect();
+        let passes = |method: &CountedMethod| passes(method, through);
         let outermost = |meant: &dyn Fn(u32) -> bool| numbers.iter().rposition(|number| meant(*number));
         let is_asked = |number: u32| self.text(number).is_some_and(|of| &**of == text);
         let mut chain = Vec::new();
         let mut at = outermost(&is_asked);
         while let Some((place, callee)) = at.and_then(|place| Some((place, *numbers.get(place)?))) {
-            let mut via = None;
-            let is_caller = |number: &u32| {
-                let passes = self.passes(*number, through);
-                if passes {
-                    via = via.or(Some(*number));
+            let (mut via, mut caller) = (None, Err(BEGINS));
+            for (at, (method, number)) in stack.iter().zip(numbers).enumerate().skip(place + 1) {
+                let above = stack.get(at..).unwrap_or_default();
+                if let Some(begins) = beginning(stack.get(place).copied(), above, &passes) {
+                    caller = Err(begins);
+                    break;
                 }
-                !passes
-            };
-            let next = numbers.iter().skip(place + 1).copied().find(is_caller);
-            let caller = next.ok_or(if truncated { CUT_OFF } else { BEGINS });
+                if !passes(method) {
+                    caller = Ok(*number);
+                    break;
+                }
+                via = via.or(Some(*number));
+            }
+            let caller = caller.map_err(|begins| if truncated { CUT_OFF } else { begins });
             let unnamed = caller.ok().and_then(|number| self.methods.get(number as usize)?.unnamed);
             chain.push((callee, unnamed.map_or(caller, Err), via));
             if unnamed.is_some() || chain.len() == MOST_LEVELS {
@@ -169,11 +172,6 @@ impl SampledStacks {
             at = caller.ok().and_then(|caller| outermost(&|number| number == caller));
         }
         chain
-    }
-
-    fn passes(&self, number: u32, through: &[NameGlob]) -> bool {
-        let method = self.methods.get(number as usize);
-        method.is_some_and(|of| of.is_go_between || through.iter().any(|through| through.matches(&of.class)))
     }
 
     fn text(&self, number: u32) -> Option<&Arc<str>> {
@@ -212,18 +210,16 @@ impl SampledStacks {
     }
 }
 
+fn passes(method: &CountedMethod, through: &[NameGlob]) -> bool {
+    method.is_go_between || through.iter().any(|through| through.matches(&method.class))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn method(text: &str) -> CountedMethod {
-        let class = text.rsplit_once('.').unwrap().0;
-        CountedMethod {
-            text: text.into(),
-            class: class.replace('.', "/").into_bytes().into(),
-            is_go_between: text.contains("Lambda"),
-            unnamed: text.starts_with("gone").then_some("gone"),
-        }
+        CountedMethod::of_text(text)
     }
 
     /// The levels above `a.hot`, as `caller > callee: share`; stacks are written with the innermost method first.
@@ -260,6 +256,15 @@ mod tests {
     fn go_betweens_are_passed_through() {
         let found = levels(&[("a.hot a.$$Lambda.run java.util.List.forEach b.x", 1.0)]);
         assert_eq!(found[0], ["b.x via a.$$Lambda.run > a.hot: 1.00"]);
+    }
+
+    #[test]
+    fn how_threads_and_pools_run_tasks_is_no_caller() {
+        let found = levels(&[
+            ("a.hot b.x java.util.concurrent.FutureTask.run java.lang.Thread.run", 3.0),
+            ("a.hot b.y java.lang.Thread.run", 1.0),
+        ]);
+        assert_eq!(found[1], ["a task of a pool begins there > b.x: 1.00", "the thread begins there > b.y: 1.00"]);
     }
 
     #[test]

@@ -175,6 +175,7 @@ impl Tally {
             calls: None,
             calls_share: None,
             calls_margin: None,
+            amount: None,
             time_ms: counted.weight * millis,
             time_share: self.share(counted.weight),
             margin: margins.then(|| self.margin(counted)),
@@ -256,7 +257,7 @@ mod tests {
     fn method(name: &str) -> CountedMethod {
         let (class, _) = name.rsplit_once('.').unwrap();
         let class = class.replace('.', "/").into_bytes();
-        CountedMethod { text: format!("{name}()").into(), class: class.into(), is_go_between: false, unnamed: None }
+        CountedMethod { text: format!("{name}()").into(), class: class.into(), ..CountedMethod::of_text(name) }
     }
 
     fn seen(weight: f64) -> Seen {

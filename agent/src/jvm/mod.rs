@@ -62,7 +62,9 @@ pub(crate) use runtime_classes::natives::{
     ContextClasses, RecorderClasses, RecorderNatives, register_full_natives, register_recorder_natives,
     register_stack_walk, register_table_natives,
 };
-pub(crate) use threads::own_stack::{HookCallbacks, OwnStack, register_caller_finder_natives, register_caller_native};
+pub(crate) use threads::own_stack::{
+    HookCallbacks, OwnStack, StackedCall, register_caller_finder_natives, register_caller_native,
+};
 pub(crate) use threads::sample_buffer::{Sample, SampleBuffer};
 pub(crate) use threads::sample_signal::ThreadSlot;
 pub(crate) mod counter {
@@ -81,6 +83,7 @@ pub(crate) mod signal {
     pub(crate) use super::threads::sample_signal::{has_signal, monotonic_nanos, prepare, slot, switch_off, switch_on};
 }
 pub(crate) use process::socket_peer::{effective_user, is_hung_up, socket_peer};
+pub(crate) use process::thread_counters::{CounterKind, ThreadCounters, present_thread};
 pub(crate) use process::vm_structs::{AllocationFields, CodeRegion, CodeRegions, VmStructs, perf_memory};
 pub(crate) use runtime_classes::static_members::{
     StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class, with_static_thread,

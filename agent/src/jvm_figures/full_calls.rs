@@ -85,6 +85,18 @@ impl FullCalls {
         ]
     }
 
+    /// The fields that say what a thread has allocated.
+    pub(crate) fn allocation_fields(&self) -> impl Iterator<Item = (&'static CStr, i64)> {
+        let is_meant =
+            |(name, _): &(&'static CStr, i64)| [c"bufferStart", c"bufferTop", c"allocatedBytes"].contains(name);
+        self.java_fields(false).into_iter().filter(is_meant)
+    }
+
+    /// Whether these are known.
+    pub(crate) fn knows_allocation(&self) -> bool {
+        self.allocation.is_some()
+    }
+
     /// What the tables tell of the methods at level full; `now` is the time of Java's clock.
     pub(crate) fn families(&self, names: &MethodNames, now: i64, stalled_after: Duration) -> Vec<Family> {
         let running = self.running(now as u64, u64::try_from(stalled_after.as_nanos()).unwrap_or(u64::MAX));

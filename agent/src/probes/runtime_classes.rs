@@ -124,8 +124,8 @@ impl RuntimeClasses {
         jvm::register_stack_walk(jvmti, jni, places, contexts::walk).map_err(|error| error.to_string())?;
         let asked = |stack: OwnStack<'_>, last_step: u8| contexts::of_process().is_called_directly(stack, last_step);
         jvm::register_caller_native(jvmti, jni, contexts, asked).map_err(|error| error.to_string())?;
-        let of_hooks: jvm::HookCallbacks = (caller_hooks::entered, caller_hooks::ended);
-        let of_hooks = (caller_hooks::address(), of_hooks);
+        let (entered, ended, hands_over) = (caller_hooks::entered, caller_hooks::ended, caller_hooks::hands_over);
+        let of_hooks = (caller_hooks::address(), jvm::HookCallbacks { entered, ended, hands_over });
         jvm::register_caller_finder_natives(jvmti, jni, caller_finder, of_hooks).map_err(|error| error.to_string())?;
         let extend =
             |words: [u64; 4], host: &str, present: Option<&str>| contexts::of_process().baggage(words, host, present);
@@ -217,7 +217,16 @@ impl RuntimeClasses {
 
     /// Lets the probes of level full write their figures into this memory, processor time among them or not.
     pub(crate) fn start_full(&self, jni: &Jni<'_>, calls: &FullCalls, cpu_times: bool) -> Result<(), String> {
-        for (name, value) in calls.java_fields(cpu_times) {
+        self.set_full(jni, calls.java_fields(cpu_times).into_iter())
+    }
+
+    /// Lets the hooks of caller finders tell what threads have allocated.
+    pub(crate) fn have_allocation_told(&self, jni: &Jni<'_>, calls: &FullCalls) -> Result<(), String> {
+        self.set_full(jni, calls.allocation_fields())
+    }
+
+    fn set_full(&self, jni: &Jni<'_>, fields: impl Iterator<Item = (&'static CStr, i64)>) -> Result<(), String> {
+        for (name, value) in fields {
             let field = StaticLongField::find(jni, self.full, name).map_err(|error| error.to_string())?;
             field.set(jni, value);
         }

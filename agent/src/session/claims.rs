@@ -15,7 +15,7 @@ use trace::report::counted;
 use super::{Kinds, Session};
 use crate::call_sites;
 use crate::conditions::StepCondition;
-use crate::contexts::{self, BaggageEntry, Context, ImmediateCaller, Kind};
+use crate::contexts::{self, BaggageEntry, Context, ImmediateCaller, Kind, LooksAtTasks};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{Claim, RequestedProbes};
@@ -261,7 +261,10 @@ impl Session {
         let closed = claim.context.as_ref().filter(|context| contexts::of_process().close(context));
         let measured = claim.diagnosis.map(|number| call_sites::of_process().end(number));
         if claim.diagnosis.is_some() && claim.probes.reaches_across_threads() {
-            contexts::of_process().diagnose_tasks(false);
+            contexts::of_process().look_at_tasks(LooksAtTasks::Diagnosis, false);
+        }
+        if claim.caller_hook.is_some() && claim.probes.reaches_across_threads() {
+            contexts::of_process().look_at_tasks(LooksAtTasks::Finder, false);
         }
         let taken = self.take_away(closed, measured, &claim.changed_classes());
         self.end_handover(claim);

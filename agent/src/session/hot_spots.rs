@@ -16,10 +16,11 @@ use settings::{AllocationConfig, SamplerConfig};
 
 use super::Session;
 use super::callees::MeantMethod;
+use super::claims::check_for_tasks;
 use crate::contexts;
 use crate::hot_spots::{
     Attribution, CalledMethod, Detector, JvmThreadTimes, Listed, ProcessorSamples, QueuedSamples, RecordedCalls,
-    States, Tally, ThreadSamples, watch,
+    States, TASK_BEGINS, Tally, ThreadSamples, watch,
 };
 use crate::jvm::{Jni, VmStructs, perf_memory};
 use crate::sampler::{AllocationSampler, SampleQueue, Sampler, Surroundings};
@@ -71,12 +72,24 @@ impl Session {
     /// Looks who calls a method, for as long as the request says.
     pub(super) fn callers_of(&self, request: &CallersRequest, goes_on: &dyn Fn() -> bool) -> Result<Callers, Refusal> {
         let by = request.by.unwrap_or(HotBy::Cpu);
-        if !matches!(by, HotBy::Cpu | HotBy::Wall) {
-            return Err(Refusal::from("callers are found by `cpu` or by `wall`".to_owned()));
+        let by_hook = request.source == Some(CallersSource::Finder) || request.across_threads;
+        if !by_hook && !matches!(by, HotBy::Cpu | HotBy::Wall) {
+            return Err(Refusal::from("samples find callers by `cpu` or by `wall`".to_owned())
+                .help("a hook (`--source finder`) also measures by `allocated`, `cycles` and `instructions`"));
         }
         let meant = self.meant_methods(&request.method, request.loader.as_deref())?;
+        check_for_tasks(request.across_threads)?;
         self.end_background_walk();
-        match request.source.unwrap_or(CallersSource::Samples) {
+        let usual = if request.across_threads { CallersSource::Finder } else { CallersSource::Samples };
+        match request.source.unwrap_or(usual) {
+            CallersSource::Samples if request.across_threads => {
+                Err(Refusal::from("no sample says who has handed a task over".to_owned())
+                    .help("leave `--source` out, or `--across-threads`"))
+            }
+            CallersSource::Auto if request.across_threads => Ok(Callers {
+                why: Some("no sample says who has handed a task over".to_owned()),
+                ..self.find_callers(request, &meant, goes_on)?
+            }),
             CallersSource::Samples => Ok(self.sampled_callers(request, by, &meant, goes_on)?.0),
             CallersSource::Finder => self.find_callers(request, &meant, goes_on),
             CallersSource::Auto => {
@@ -175,6 +188,12 @@ impl Session {
             HotBy::Allocated => self.allocation_samples(depth)?,
             HotBy::Wall => (threads(States::All), Started::Nothing),
             HotBy::Locks => (threads(States::Blocked), Started::Nothing),
+            HotBy::Cycles | HotBy::Instructions => {
+                return Err(format!(
+                    "no sample counts {}: `instr callers --source finder` and `instr walk --metric` do",
+                    by.name()
+                ));
+            }
             HotBy::Calls => {
                 let rates = self.rates.clone().ok_or("calls are not counted: `[control]` has `socket = false`")?;
                 (Box::new(RecordedCalls::new(self.instrumentation.probes, rates)), Started::Nothing)
@@ -334,6 +353,10 @@ fn callers(by: HotBy, request: &CallersRequest, watched: &Watched) -> Callers {
         _ => {}
     }
     notices.extend(watched.is_biased.then(|| BIASED.to_owned()));
+    let in_tasks = tally.without_method().into_iter().find(|of| of.reason == TASK_BEGINS);
+    if in_tasks.is_some_and(|of| of.share >= LARGE) {
+        notices.push("`--across-threads` looks for who hands the tasks over".to_owned());
+    }
     Callers {
         method: request.method.clone(),
         by,
@@ -366,7 +389,7 @@ fn notices(by: HotBy, watched: &Watched) -> Vec<String> {
             notices
                 .push("no method has recorded a call: a rule or `instr probe` makes methods record theirs".to_owned());
         }
-        (HotBy::Calls, _) => {}
+        (HotBy::Calls | HotBy::Cycles | HotBy::Instructions, _) => {}
         (_, samples) if samples < FEW_SAMPLES => notices.push(few(samples)),
         _ => {}
     }

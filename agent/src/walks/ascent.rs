@@ -6,7 +6,8 @@ use control::HotSpot;
 use instrument_core::rules::patterns::NameGlob;
 use trace::report::counted;
 
-use crate::hot_spots::{BEGINS, SampledCaller};
+use crate::hot_spots::{BEGINS, SampledCaller, TASK_BEGINS};
+use rustc_hash::FxHashSet;
 
 /// Which callers are followed.
 #[derive(Debug, Clone)]
@@ -19,12 +20,14 @@ pub(crate) struct Policy {
     pub(crate) levels: usize,
     /// Not above methods of these classes.
     pub(crate) boundary: Vec<NameGlob>,
+    /// Whether who hands a task over is above what begins in it.
+    pub(crate) across_threads: bool,
 }
 
-/// A caller that a hook has found.
+/// A caller that a hook has found, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HookedCaller {
-    pub(crate) method: Arc<str>,
+    pub(crate) method: Result<Arc<str>, &'static str>,
     /// What is mostly between the two: a method that was passed through.
     pub(crate) via: Option<Arc<str>>,
     /// Its part of the calls, or of their time, whichever is larger.
@@ -40,6 +43,8 @@ pub(crate) struct Ascent {
     levels: Vec<Vec<SampledCaller>>,
     /// The methods of the present level: those whose callers are looked at.
     present: Vec<Arc<str>>,
+    /// Those of the present level, and of all levels below.
+    visited: FxHashSet<Arc<str>>,
     level: usize,
     end: Option<String>,
 }
@@ -48,7 +53,8 @@ impl Ascent {
     /// Begins at the hot method, whose samples represent `weight`; `levels` has the callers above it.
     pub(crate) fn new(hot: HotSpot, weight: f64, levels: Vec<Vec<SampledCaller>>) -> Ascent {
         let present = vec![Arc::from(hot.method.as_str())];
-        Ascent { hot, weight, levels, present, level: 0, end: None }
+        let visited = present.iter().cloned().collect();
+        Ascent { hot, weight, levels, present, visited, level: 0, end: None }
     }
 
     /// The methods whose callers are looked at.
@@ -87,8 +93,24 @@ impl Ascent {
 
     /// The callers of one method that are followed.
     pub(crate) fn followed_of(&self, callee: &str, policy: &Policy) -> Vec<Arc<str>> {
-        let callers = self.callers_of(callee).filter(|of| of.share.max(of.hooked) >= policy.share);
+        let callers = self.large_callers(callee, policy).filter(|of| !self.is_cycle(of));
         callers.filter_map(|of| of.caller.as_ref().ok()).take(policy.most).cloned().collect()
+    }
+
+    fn large_callers<'a>(&'a self, callee: &'a str, policy: &Policy) -> impl Iterator<Item = &'a SampledCaller> {
+        let share = policy.share;
+        self.callers_of(callee).filter(move |of| of.share.max(of.hooked) >= share)
+    }
+
+    /// Whether a caller is already below. On the stack of a sample there is none: the outermost call counts. But a task may hand itself over.
+    fn is_cycle(&self, of: &SampledCaller) -> bool {
+        !of.is_sampled() && of.caller.as_ref().is_ok_and(|caller| self.visited.contains(caller))
+    }
+
+    /// The part of a method of the present level that tasks or threads begin with.
+    pub(crate) fn begins_with(&self, callee: &str) -> f64 {
+        let begins = self.callers_of(callee).filter(|of| matches!(of.caller, Err(BEGINS | TASK_BEGINS)));
+        begins.map(|of| of.share.max(of.hooked)).sum()
     }
 
     /// Notes the callers of a method of the present level that a hook has found: who, what was passed through, and the part of the calls or of their time. Returns
@@ -103,9 +125,9 @@ impl Ascent {
         }
         let Some(callers) = self.levels.get_mut(self.level) else { return false };
         for HookedCaller { method, via, part } in found {
-            let known = callers.iter().position(|of| of.callee == *callee && of.caller.as_ref() == Ok(method));
+            let known = callers.iter().position(|of| of.callee == *callee && of.caller == *method);
             let at = known.unwrap_or_else(|| {
-                callers.push(SampledCaller::found_by_hook(callee, Arc::clone(method), via.clone()));
+                callers.push(SampledCaller::found_by_hook(callee, method.clone(), via.clone()));
                 callers.len() - 1
             });
             if let Some(caller) = callers.get_mut(at) {
@@ -118,7 +140,16 @@ impl Ascent {
     /// The caller with the largest share on the present level, or why there is none.
     fn largest(&self) -> Option<&Result<Arc<str>, &'static str>> {
         let of_level = self.levels.get(self.level)?.iter().filter(|of| self.present.contains(&of.callee));
-        of_level.max_by(|one, other| one.weight.total_cmp(&other.weight)).map(|of| &of.caller)
+        let largest = |of: &SampledCaller, than: &SampledCaller| {
+            of.weight.total_cmp(&than.weight).then_with(|| of.hooked.total_cmp(&than.hooked))
+        };
+        of_level.max_by(|one, other| largest(one, other)).map(|of| &of.caller)
+    }
+
+    /// A caller of a method of the present level that is already below.
+    fn cycle(&self, policy: &Policy) -> Option<&Arc<str>> {
+        let mut large = self.present.iter().flat_map(|callee| self.large_callers(callee, policy));
+        large.find(|of| self.is_cycle(of)).and_then(|of| of.caller.as_ref().ok())
     }
 
     /// Goes up to these callers, of which some may be above the boundary. Notes why, if that is the end.
@@ -130,8 +161,15 @@ impl Ascent {
         let (outside, inside): (Vec<_>, Vec<_>) = followed.into_iter().partition(|of| is_outside(of, policy));
         let reason = || match (outside.first(), self.largest()) {
             (Some(first), _) => format!("boundary: {first}"),
+            (None, _) if let Some(below) = self.cycle(policy) => format!("cycle: {below} is already below"),
             (None, None) => "no data: no sample has a caller".to_owned(),
             (None, Some(Err(BEGINS))) => "root: the threads begin there".to_owned(),
+            (None, Some(Err(TASK_BEGINS))) if policy.across_threads => {
+                "no data: who hands the tasks over that begin there is not known".to_owned()
+            }
+            (None, Some(Err(TASK_BEGINS))) => {
+                "root: tasks of pools begin there (`--across-threads` goes on to who hands them over)".to_owned()
+            }
             (None, Some(Err(reason))) => format!("no data: {reason}"),
             (None, Some(Ok(_))) => format!("no caller has {:.0} %", policy.share * 100.0),
         };
@@ -140,6 +178,7 @@ impl Ascent {
         } else if self.level + 1 >= policy.levels {
             self.end = Some(format!("limit of {}", counted(policy.levels as u64, "level")));
         }
+        self.visited.extend(inside.iter().cloned());
         self.present = inside;
         self.level += 1;
     }
@@ -195,7 +234,7 @@ mod tests {
     }
 
     fn policy() -> Policy {
-        Policy { share: 0.05, most: usize::MAX, levels: 8, boundary: Vec::new() }
+        Policy { share: 0.05, most: usize::MAX, levels: 8, boundary: Vec::new(), across_threads: false }
     }
 
     fn names(ascent: &Ascent, policy: &Policy) -> Vec<String> {
@@ -241,7 +280,7 @@ mod tests {
 
     #[test]
     fn callers_that_a_hook_finds_are_followed_as_well() {
-        let hooked = |method: &str, part| HookedCaller { method: method.into(), via: None, part };
+        let hooked = |method: &str, part| HookedCaller { method: Ok(method.into()), via: None, part };
         let (mut ascent, policy, hot) = (ascent(), policy(), Arc::from("a.Hot.hot(int)"));
         assert!(!ascent.note_hooked(&hot, &[hooked("b.X.x()", 0.9)], &policy), "it is followed anyway");
         assert!(ascent.note_hooked(&hot, &[hooked("b.Z.z()", 0.3), hooked("b.W.w()", 0.04)], &policy));
@@ -253,6 +292,33 @@ mod tests {
         assert!(unsampled.note_hooked(&hot, &[hooked("b.V.v()", 1.0)], &policy));
         unsampled.go_up(unsampled.followed(&policy), &policy);
         assert_eq!(unsampled.present(), [Arc::from("b.V.v()")]);
+    }
+
+    #[test]
+    fn a_task_that_hands_itself_over_ends_the_walk() {
+        let (policy, hot) = (policy(), Arc::from("a.Hot.hot(int)"));
+        let mut ascent = Ascent { levels: Vec::new(), ..ascent() };
+        let again = HookedCaller { method: Ok(Arc::clone(&hot)), via: None, part: 1.0 };
+        assert!(!ascent.note_hooked(&hot, &[again], &policy), "it is no caller to follow");
+        ascent.go_up(ascent.followed(&policy), &policy);
+        assert_eq!(ascent.end(), Some("cycle: a.Hot.hot(int) is already below"));
+    }
+
+    #[test]
+    fn where_tasks_begin_it_is_said_how_to_go_on() {
+        let begins = HookedCaller { method: Err(TASK_BEGINS), via: None, part: 0.9 };
+        let other = HookedCaller { method: Err(BEGINS), via: None, part: 0.1 };
+        let hot = Arc::from("a.Hot.hot(int)");
+        let end = |across_threads| {
+            let policy = Policy { across_threads, ..policy() };
+            let mut ascent = Ascent { levels: Vec::new(), ..ascent() };
+            ascent.note_hooked(&hot, &[begins.clone(), other.clone()], &policy);
+            assert!((ascent.begins_with(&hot) - 1.0).abs() < 1e-9);
+            ascent.go_up(ascent.followed(&policy), &policy);
+            ascent.end().unwrap().to_owned()
+        };
+        assert!(end(false).starts_with("root: tasks of pools begin there (`--across-threads`"));
+        assert!(end(true).starts_with("no data: who hands the tasks over"));
     }
 
     #[test]

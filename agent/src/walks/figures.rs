@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trace::report::counted;
 
 use super::ascent::Ascent;
-use crate::hot_spots::{SampledCaller, margin};
+use crate::hot_spots::{BEGINS, SampledCaller, TASK_BEGINS, margin};
 use crate::recorder::CallSum;
 
 /// A recorded call takes about this time; of calls that are shorter than ten times that, the time would be mostly that of the probes.
@@ -20,12 +20,23 @@ const FEW_CALLS: u64 = 100;
 const UNCOVERED: f64 = 0.05;
 
 /// Calls of one method that probes have recorded.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Measured {
     /// By caller.
     pub(crate) by_caller: FxHashMap<Arc<str>, CallSum>,
     /// Those within none of these callers, or within a call that has not ended.
     pub(crate) without_caller: CallSum,
+    /// If a hook has counted them.
+    pub(crate) by_hook: Option<ByHook>,
+}
+
+/// Calls that a hook has counted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ByHook {
+    /// By how much the shares of each caller, of calls and of their time, may be off.
+    pub(crate) margins: FxHashMap<Arc<str>, [Option<f64>; 2]>,
+    /// What the calls have used, if they were not measured by time; in the place of nanoseconds.
+    pub(crate) has_amounts: bool,
 }
 
 impl Measured {
@@ -60,7 +71,10 @@ pub(crate) fn level_of(
         let mut many = of.by_caller.values().filter(|sum| part(sum.calls, sums.calls) >= MANY);
         many.all(is_long)
     };
-    let has_time = sums.calls > 0 && is_long(&sums) && found.is_some_and(are_long);
+    let has_amounts = found.and_then(|of| of.by_hook.as_ref()).is_some_and(|of| of.has_amounts);
+    let has_time = sums.calls > 0 && (has_amounts || is_long(&sums) && found.is_some_and(are_long));
+    let by_hook = found.and_then(|of| of.by_hook.as_ref());
+    let hook_margins = |text: &Arc<str>| by_hook.and_then(|of| of.margins.get(text)).copied().unwrap_or_default();
     let caller = |text: &Arc<str>, sampled: Option<&SampledCaller>| {
         let sum = found.map(|of| of.by_caller.get(text).copied().unwrap_or_default());
         let timed = sum.filter(|_| has_time);
@@ -69,9 +83,14 @@ pub(crate) fn level_of(
             via: sampled.and_then(|of| of.via.as_ref()).map(ToString::to_string),
             calls: sum.map(|sum| sum.calls),
             calls_share: sum.map(|sum| part(sum.calls, sums.calls)),
-            calls_margin: sum.map(|sum| margin(part(sum.calls, sums.calls), sums.calls as f64)),
-            time_ms: timed.map(|sum| sum.nanos as f64 / 1e6),
-            time_share: timed.map(|sum| part(sum.nanos, sums.nanos)),
+            calls_margin: sum.map(|sum| {
+                let of_hook = hook_margins(text)[0].unwrap_or(0.0);
+                margin(part(sum.calls, sums.calls), sums.calls as f64).max(of_hook)
+            }),
+            time_ms: timed.filter(|_| !has_amounts).map(|sum| sum.nanos as f64 / 1e6),
+            amount: timed.filter(|_| has_amounts).map(|sum| sum.nanos as f64),
+            time_share: timed.filter(|_| sums.nanos > 0).map(|sum| part(sum.nanos, sums.nanos)),
+            time_margin: hook_margins(text)[1].filter(|_| timed.is_some()),
             cpu_share: sampled.filter(|of| of.is_sampled()).map(|of| of.share),
             margin: sampled.filter(|of| margins && of.is_sampled()).map(|of| of.margin),
             followed: followed.contains(text),
@@ -85,8 +104,12 @@ pub(crate) fn level_of(
         found.iter().flat_map(|of| of.by_caller.keys()).filter(|of| !is_sampled(of)).collect();
     others.sort();
     callers.extend(others.into_iter().map(|text| caller(text, None)));
-    let without =
-        |of: &&SampledCaller| Some(WithoutMethod { reason: of.caller.as_ref().err()?.to_string(), share: of.share });
+    let without = |of: &&SampledCaller| {
+        let reason = *of.caller.as_ref().err()?;
+        // Who has handed that over is a caller.
+        let has_caller = by_hook.is_some() && matches!(reason, BEGINS | TASK_BEGINS);
+        (of.is_sampled() && !has_caller).then(|| WithoutMethod { reason: reason.to_owned(), share: of.share })
+    };
     let reason = match &measured {
         Err(reason) => Some(reason.clone()),
         Ok(_) if sums.calls + uncovered == 0 => Some("no call of it began and ended while it was measured".to_owned()),
@@ -105,7 +128,12 @@ pub(crate) fn level_of(
         level,
         hot: ascent.hot.method.clone(),
         of: callee.to_owned(),
-        source: if found.is_some() { "measured" } else { "samples" }.to_owned(),
+        source: match found {
+            Some(of) if of.by_hook.is_some() => "finder",
+            Some(_) => "measured",
+            None => "samples",
+        }
+        .to_owned(),
         calls: measured.as_ref().ok().map(|_| sums.calls + uncovered),
         covered: measured.as_ref().ok().filter(|_| sums.calls > 0).map(|_| covered),
         share: ascent.share_of(callee),
@@ -160,6 +188,7 @@ mod tests {
         Measured {
             by_caller: calls.iter().map(|(caller, calls, nanos)| (Arc::from(*caller), sum(*calls, *nanos))).collect(),
             without_caller: sum(without, 0),
+            by_hook: None,
         }
     }
 
@@ -177,6 +206,22 @@ mod tests {
     fn of_calls_shorter_than_ten_probes_there_is_no_time() {
         let level = level(Ok(&measured(&[("b.X.x()", 700, 70_000), ("b.Y.y()", 300, 3_000)], 0)));
         assert_eq!((level.callers[0].time_share, level.callers[0].calls_share), (None, Some(0.7)));
+    }
+
+    #[test]
+    fn what_calls_have_used_is_no_time_and_may_be_little() {
+        let by_hook = ByHook {
+            margins: std::iter::once((Arc::from("b.X.x()"), [Some(0.09), Some(0.1)])).collect(),
+            has_amounts: true,
+        };
+        let used =
+            Measured { by_hook: Some(by_hook), ..measured(&[("b.X.x()", 700, 7_000), ("b.Y.y()", 300, 21_000)], 0) };
+        let level = level(Ok(&used));
+        let of: Vec<_> = level.callers.iter().map(|of| (of.time_ms, of.amount, of.time_share)).collect();
+        assert_eq!(of, [(None, Some(7_000.0), Some(0.25)), (None, Some(21_000.0), Some(0.75))]);
+        let margins = (level.callers[0].calls_margin, level.callers[0].time_margin);
+        assert_eq!((&*level.source, margins), ("finder", (Some(0.09), Some(0.1))));
+        assert!(level.callers[1].calls_margin < Some(0.09) && level.without_caller.is_empty());
     }
 
     #[test]

@@ -5,4 +5,4 @@ mod ascent;
 mod figures;
 
 pub(crate) use ascent::{Ascent, HookedCaller, Policy};
-pub(crate) use figures::{Measured, level_of};
+pub(crate) use figures::{ByHook, Measured, level_of};

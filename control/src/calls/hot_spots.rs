@@ -39,7 +39,7 @@ pub struct CallersRequest {
     pub method: String,
     /// Only of classes of this loader: its name or class, with `*`.
     pub loader: Option<String>,
-    /// Processor time or time; processor time unless stated.
+    /// Processor time or time; of a hook also allocated bytes, cycles or instructions. Unless stated processor time by samples, and time by a hook.
     pub by: Option<HotBy>,
     /// How long to look.
     pub seconds: Option<u64>,
@@ -51,6 +51,8 @@ pub struct CallersRequest {
     pub source: Option<CallersSource>,
     /// Calls that a hook counts, at most.
     pub hits: Option<u64>,
+    /// Whether who hands tasks and threads over is the caller of what these begin with.
+    pub across_threads: bool,
 }
 
 instrument_core::declare_words! {
@@ -68,6 +70,10 @@ instrument_core::declare_words! {
         Locks = "locks",
         /// Calls, of methods that record theirs.
         Calls = "calls",
+        /// Cycles of the processor, without the kernel's; only of calls that a hook counts, and where `perf_event_open` has them.
+        Cycles = "cycles",
+        /// Instructions that the processor executes, in the same way.
+        Instructions = "instructions",
     }
 }
 
@@ -212,9 +218,12 @@ messages! {
         /// The share of calls is off by more than this in one of twenty cases (0 to 1); absent where that is from samples.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub calls_margin: Option<f64>,
-        /// How long its calls took, in milliseconds of the time that shares are parts of.
+        /// How long its calls took, in milliseconds of the time that shares are parts of; 0 where that is no time.
         pub time_ms: f64,
-        /// Their part of all time of the method (0 to 1).
+        /// What they have used, by a hook, where that is no time: bytes, cycles, instructions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub amount: Option<f64>,
+        /// Their part of all time of the method, or of all that it has used (0 to 1).
         pub time_share: f64,
         /// The share of time is off by more than this in one of twenty cases (0 to 1); absent where samples are biased, and nothing can be said.
         #[serde(default, skip_serializing_if = "Option::is_none")]

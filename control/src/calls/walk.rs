@@ -1,6 +1,6 @@
 //! Walks: from hot methods up to their callers, level by level.
 
-use super::hot_spots::{HotSpot, WithoutMethod};
+use super::hot_spots::{HotBy, HotSpot, WithoutMethod};
 use crate::message::messages;
 
 /// Levels of a walk, unless the request states another number.
@@ -42,6 +42,10 @@ pub struct WalkRequest {
     pub through: Vec<String>,
     /// Classes at whose methods a walk ends, with `*` and `**`.
     pub boundary: Vec<String>,
+    /// By what calls are measured: `wall`, `cpu`, `allocated`, `cycles` or `instructions`; by time, and by probes, unless stated.
+    pub metric: Option<HotBy>,
+    /// Whether the walk goes on from tasks and threads to who hands them over.
+    pub across_threads: bool,
 }
 
 messages! {
@@ -49,6 +53,9 @@ messages! {
     pub struct Walk {
         /// What it does: `sampling`, `inserting level 2`, `measuring level 2`, `ended`.
         pub state: String,
+        /// By what calls were measured, if not by time: then `time_share` is a part of that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub metric: Option<HotBy>,
         /// Samples that it began with.
         pub samples: u64,
         /// What took them: `async` (signals, AsyncGetCallTrace), `jvmti` (stacks at safepoints).
@@ -78,7 +85,7 @@ messages! {
         pub hot: String,
         /// The method that is called.
         pub of: String,
-        /// Where calls and time are from: `measured` (probes in the method and in its callers), `samples`.
+        /// Where calls and time are from: `measured` (probes in the method and in its callers), `finder` (a hook in the method, where tasks begin with it), `samples`.
         pub source: String,
         /// Calls of the method that were measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,9 +124,15 @@ messages! {
         /// How long they took together, in milliseconds; absent where calls are so short that measuring them takes longer.
         #[serde(default)]
         pub time_ms: Option<f64>,
-        /// Their part of the time of all measured calls that have a caller (0 to 1).
+        /// What they have used, if the walk has a metric that is no time: bytes, cycles, instructions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub amount: Option<f64>,
+        /// Their part of the time of all measured calls that have a caller, or of what these have used (0 to 1).
         #[serde(default)]
         pub time_share: Option<f64>,
+        /// That part is off by more than this in one of twenty cases (0 to 1), where a hook has counted the calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub time_margin: Option<f64>,
         /// Its part of the processor time of the method (0 to 1), by samples; absent for a caller that no sample has met.
         #[serde(default)]
         pub cpu_share: Option<f64>,

@@ -9,6 +9,7 @@ impl From<&Walk> for trace::Walk {
         trace::Walk {
             number: 0,
             state: answer.state.clone(),
+            metric: answer.metric.map(|metric| metric.name().to_owned()),
             samples: answer.samples,
             sampler: answer.sampler.clone(),
             bias: answer.bias.clone(),

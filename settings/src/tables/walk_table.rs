@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use instrument_core::config::{list, number, time};
+use instrument_core::config::{Boolean, list, number, time};
 use instrument_core::declare_table;
 use instrument_core::rules::patterns::NameGlob;
 use serde_spanned::Spanned;
@@ -31,6 +31,8 @@ declare_table! {
         through: Vec<Spanned<NameGlob>> = key("through", list(NameGlob::class), Vec::new()),
         /// Classes at whose methods a walk ends, with `*` and `**`.
         boundary: Vec<Spanned<NameGlob>> = key("boundary", list(NameGlob::class), Vec::new()),
+        /// Whether walks go on from tasks of pools and from threads to who hands them over.
+        across_threads: bool = key("across-threads", Boolean, false),
     }
 }
 

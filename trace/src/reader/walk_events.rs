@@ -90,7 +90,7 @@ pub(super) const END: Wanted = Wanted {
         "hotSpots",
         "levels",
     ],
-    texts: &["reason", "sampler", "bias", "notices"],
+    texts: &["reason", "sampler", "bias", "notices", "metric"],
 };
 
 /// Returns an event from its fields, in the order in which they are listed above.
@@ -159,12 +159,13 @@ fn edge(numbers: &Numbers, texts: &Texts<'_>) -> WalkPart {
 
 fn end(numbers: &Numbers, texts: &Texts<'_>) -> WalkPart {
     let [_, walk, samples, now, most, calls, late, changes, longest_stop, hot_spots, levels, ..] = *numbers;
-    let [reason, sampler, bias, notices, ..]: &[Cow<'_, str>; 7] = texts;
+    let [reason, sampler, bias, notices, metric, ..]: &[Cow<'_, str>; 7] = texts;
     let [now, most, calls, late, changes, longest_stop_nanos] =
         [now, most, calls, late, changes, longest_stop].map(counted);
     let walk = Walk {
         number: walk,
         state: "ended".to_owned(),
+        metric: text(metric),
         samples: counted(samples),
         sampler: sampler.to_string(),
         bias: text(bias),

@@ -6,4 +6,5 @@ pub(super) mod native_libraries;
 pub(super) mod operating_system;
 pub(super) mod socket_peer;
 pub(super) mod system_properties;
+pub(super) mod thread_counters;
 pub(super) mod vm_structs;

@@ -96,8 +96,27 @@ extern "system" fn is_called_directly(env: *mut jni::JNIEnv, _class: jni::jclass
     jni::jboolean::from(is_called)
 }
 
-/// What is done when a call begins whose hook is on: its number and the thread; returns its row. And when it ends: number, thread, row, time.
-pub(crate) type HookCallbacks = (fn(u32, u64, OwnStack<'_>) -> u32, fn(u32, u64, u32, u64));
+/// What is done with the calls of hooks, and where a task is handed over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HookCallbacks {
+    /// A call begins whose hook is on, which has this number; returns its row.
+    pub(crate) entered: fn(u32, StackedCall, OwnStack<'_>) -> u32,
+    /// It ends: number, thread, row, time and what the thread has allocated in its life.
+    pub(crate) ended: fn(u32, u64, u32, (u64, u64)),
+    /// A task is handed over; returns the number of who does that, 0 if it is not known.
+    pub(crate) hands_over: fn(OwnStack<'_>) -> u32,
+}
+
+/// A call that begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StackedCall {
+    /// The id of its thread.
+    pub(crate) thread: u64,
+    /// By whom the task was handed over that the thread runs; 0 if that is not known.
+    pub(crate) handed_over_by: u32,
+    /// What the thread has allocated in its life.
+    pub(crate) allocated: u64,
+}
 
 static HOOKED_CALLS: OnceLock<(Jvmti, i64, HookCallbacks)> = OnceLock::new();
 
@@ -116,8 +135,9 @@ pub(crate) fn register_caller_finder_natives(
     };
     let methods = [
         method(c"table", c"()J", bytes_of_hooks as *const c_void),
-        method(c"entered", c"(IJ)I", call_entered as *const c_void),
-        method(c"ended", c"(IJIJ)V", call_ended as *const c_void),
+        method(c"entered", c"(IJIJ)I", call_entered as *const c_void),
+        method(c"handsOver", c"()I", task_handed_over as *const c_void),
+        method(c"ended", c"(IJIJJ)V", call_ended as *const c_void),
     ];
     let count = jni::jint::try_from(methods.len()).unwrap_or(0);
     // SAFETY: valid environment, live class, as many methods as are counted, with their signatures; the agent's library is never unloaded.
@@ -134,14 +154,28 @@ extern "system" fn call_entered(
     _class: jni::jclass,
     hook: jni::jint,
     thread: jni::jlong,
+    handed_over_by: jni::jint,
+    allocated: jni::jlong,
 ) -> jni::jint {
     let row = event_guard::run(Event::Native, || {
-        let (Some((jvmti, _, (entered, _))), Ok(hook)) = (HOOKED_CALLS.get(), u32::try_from(hook)) else { return 0 };
+        let (Some((jvmti, _, calls)), Ok(hook)) = (HOOKED_CALLS.get(), u32::try_from(hook)) else { return 0 };
         // SAFETY: the JVM passes the environment of this thread, which it calls in the live phase.
         let Some(jni) = (unsafe { Jni::from_raw(env) }) else { return 0 };
-        entered(hook, thread as u64, OwnStack { jvmti: *jvmti, jni: &jni })
+        let handed_over_by = u32::try_from(handed_over_by).unwrap_or(0);
+        let call = StackedCall { thread: thread as u64, handed_over_by, allocated: allocated as u64 };
+        (calls.entered)(hook, call, OwnStack { jvmti: *jvmti, jni: &jni })
     });
     jni::jint::try_from(row).unwrap_or(0)
+}
+
+extern "system" fn task_handed_over(env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jint {
+    let by = event_guard::run(Event::Native, || {
+        let Some((jvmti, _, calls)) = HOOKED_CALLS.get() else { return 0 };
+        // SAFETY: the JVM passes the environment of this thread, which it calls in the live phase.
+        let Some(jni) = (unsafe { Jni::from_raw(env) }) else { return 0 };
+        (calls.hands_over)(OwnStack { jvmti: *jvmti, jni: &jni })
+    });
+    jni::jint::try_from(by).unwrap_or(0)
 }
 
 extern "system" fn call_ended(
@@ -151,12 +185,13 @@ extern "system" fn call_ended(
     thread: jni::jlong,
     row: jni::jint,
     time: jni::jlong,
+    allocated: jni::jlong,
 ) {
     event_guard::run(Event::Native, || {
-        let (Some((.., (_, ended))), Ok(hook), Ok(row)) = (HOOKED_CALLS.get(), u32::try_from(hook), u32::try_from(row))
+        let (Some((.., calls)), Ok(hook), Ok(row)) = (HOOKED_CALLS.get(), u32::try_from(hook), u32::try_from(row))
         else {
             return;
         };
-        ended(hook, thread as u64, row, u64::try_from(time).unwrap_or(0));
+        (calls.ended)(hook, thread as u64, row, (u64::try_from(time).unwrap_or(0), allocated as u64));
     });
 }

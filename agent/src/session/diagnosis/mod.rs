@@ -26,7 +26,7 @@ use super::callees::{MeantMethod, first_names};
 use super::claims::{check_for_tasks, open_context};
 use super::{Kinds, Session};
 use crate::call_sites;
-use crate::contexts;
+use crate::contexts::{self, LooksAtTasks};
 use crate::desired::{Claim, Expiry, RequestedProbes};
 use crate::jvm::block_signals;
 use run::{Options, Run};
@@ -163,7 +163,7 @@ impl Session {
         };
         if request.across_threads {
             call_sites::of_process().want_tasks(number);
-            contexts::of_process().diagnose_tasks(true);
+            contexts::of_process().look_at_tasks(LooksAtTasks::Diagnosis, true);
         }
         let for_clients = (Arc::clone(&shared), under(request));
         let mut run = Run::new(Arc::clone(self), (id, number), for_clients, options, (root.key, root.text));

@@ -15,8 +15,10 @@ use trace::report::counted;
 use super::{MOST_CALLERS, called};
 use crate::call_sites::MethodKey;
 use crate::caller_hooks::{self, CallerHook};
+use crate::contexts::{self, LooksAtTasks};
 use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
-use crate::hot_spots::{CountedCalls, wait};
+use crate::hot_spots::{CountedCalls, HandOvers, Meter, wait};
+use crate::jvm_figures::FullCalls;
 use crate::random::Random;
 use crate::reconcile::Change;
 use crate::session::callees::MeantMethod;
@@ -24,6 +26,8 @@ use crate::session::{Kinds, Session};
 
 /// The JIT compiles again what has been changed; until then calls take longer than usual.
 const SETTLE: Duration = Duration::from_secs(1);
+/// So long one waits for classes of the JDK whose frames must not be disturbed now.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// So long one waits for counted calls to end.
 const GRACE: Duration = Duration::from_secs(2);
 /// Nothing of a finder is left so long after its time, whatever becomes of it.
@@ -129,12 +133,21 @@ impl Session {
             return Err(Refusal::new(ErrorCode::Refused, reason));
         }
         let (methods, mut notices) = hookable(meant)?;
-        let calls = Arc::new(CountedCalls::new(called(request, meant)?, goal.hits));
+        let by = request.by.unwrap_or(HotBy::Wall);
+        let calls = CountedCalls::new(called(request, meant)?, goal.hits).measured_by(Meter::by(by)?);
+        let calls = Arc::new(match request.across_threads {
+            true => calls.across_threads(HandOvers::of_process()),
+            false => calls,
+        });
         let inserted = self.insert_caller_hook((request, goal.time + LONGER), &methods, Arc::clone(&calls))?;
         let is_paused = || self.why_paused().is_some();
         let has_claim = || self.instrumentation.claims.has(inserted.claim);
         let goes_on = || goes_on() && !self.instrumentation.is_leaving() && has_claim() && !is_paused();
         wait(SETTLE, &goes_on);
+        if request.across_threads {
+            wait(PATIENCE, &|| goes_on() && self.waiting_for_tasks().is_some());
+            notices.extend(self.waiting_for_tasks());
+        }
         let begin = Instant::now();
         let windows = count(goal, inserted.number, &calls, &goes_on);
         let took = begin.elapsed();
@@ -154,7 +167,7 @@ impl Session {
         match found.calls {
             0 => notices.push("no call of it began while the hook was on".to_owned()),
             calls if found.unended as f64 > calls as f64 * UNENDED => notices.push(format!(
-                "{} of {} had not ended yet and have no time: they may be mostly of one caller",
+                "{} of {} had not ended yet, or went on on another thread of the operating system, and were not measured: they may be mostly of one caller",
                 found.unended,
                 counted(calls, "call")
             )),
@@ -163,7 +176,7 @@ impl Session {
         let hook = HookFigures { calls: found.calls, unended: found.unended, nested: found.nested, windows, seconds };
         Ok(Callers {
             method: request.method.clone(),
-            by: HotBy::Wall,
+            by,
             seconds: took.as_secs_f64(),
             source: CallersSource::Finder.name().to_owned(),
             why: None,
@@ -188,13 +201,23 @@ impl Session {
         let before = self.instrumentation.generation();
         self.get_ready(Kinds::of(&before.setup).with_claims(&before.setup))?;
         let runtime = self.running.lock().runtime.ok_or_else(|| Refusal::from("nothing is recorded yet".to_owned()))?;
-        let ready = self.vm.with_attached_daemon(c"instr-callers", |jni| runtime.warm_up_caller_hooks(jni));
+        let ready = self.vm.with_attached_daemon(c"instr-callers", |jni| {
+            if request.by == Some(HotBy::Allocated) {
+                let calls = FullCalls::of_process().filter(|calls| calls.knows_allocation());
+                let calls = calls.ok_or("what threads allocate is unknown in this JVM: it has no such field")?;
+                runtime.have_allocation_told(jni, calls)?;
+            }
+            runtime.warm_up_caller_hooks(jni)
+        });
         ready.unwrap_or_else(|| Err("the JVM attaches no more threads".to_owned()))?;
         let name = request.method.split('(').next().unwrap_or(&request.method);
         let probes = RequestedProbes::parse(name, "timed", Level::Off)?;
         probes.rules(before.templates(), &before.setup.config.exclude)?;
+        let probes = if request.across_threads { probes.with_handover()? } else { probes };
         let keys: Arc<[MethodKey]> = methods.iter().map(|method| method.key.clone()).collect();
         let classes: FxHashSet<Arc<[u8]>> = keys.iter().map(|key| Arc::clone(&key.class)).collect();
+        let for_tasks = RequestedProbes::handover_classes().filter(|_| request.across_threads);
+        let changed: FxHashSet<Arc<[u8]>> = classes.iter().cloned().chain(for_tasks).collect();
         let number = caller_hooks::of_process().take(calls)?;
         let (id, text) = (self.instrumentation.claim_ids.next(), request.method.clone());
         let limits = ClaimLimits { seconds: Some(longest.as_secs()), ..ClaimLimits::default() };
@@ -202,6 +225,9 @@ impl Session {
         let hook = Some(CallerHook { number, methods: keys });
         let claim = Claim { caller_hook: hook, kept: Kept::ForWalk, ..Claim::new(id, probes, expiry) };
         self.instrumentation.claims.add(claim);
+        if request.across_threads {
+            contexts::of_process().look_at_tasks(LooksAtTasks::Finder, true);
+        }
         // From here on it is removed, whatever happens; `one_at_a_time` is free again by then, as it is dropped first.
         let inserted = Inserted { session: self, claim: id, number, text, since: Instant::now() };
         let one_at_a_time = one_at_a_time;
@@ -210,7 +236,8 @@ impl Session {
             return Err(Refusal::new(ErrorCode::Ended, "the recording has ended"));
         }
         self.put_claims_in_force();
-        let outcome = self.reconciler.carry_out(&self.instrumentation, Change::Insert(classes.clone()));
+        self.listen_to_threads();
+        let outcome = self.reconciler.carry_out(&self.instrumentation, Change::Insert(changed));
         drop(one_at_a_time);
         outcome.ok_or_else(|| {
             Refusal::from("loaded classes cannot be changed: the JVM attaches no more threads".to_owned())
@@ -224,6 +251,14 @@ impl Session {
         }
         self.note_claim(id, &format!("hook in {}, to find its callers", inserted.text));
         Ok(inserted)
+    }
+
+    /// Why some class that hands tasks over or runs them is not changed yet.
+    fn waiting_for_tasks(&self) -> Option<String> {
+        let waiting = self.reconciler.waiting_classes();
+        RequestedProbes::handover_classes()
+            .find_map(|class| waiting.iter().find(|((name, _), _)| **name == *class))
+            .map(|(_, reason)| format!("tasks that it hands over have no caller: {reason}"))
     }
 
     fn why_without_hook(&self, classes: &FxHashSet<Arc<[u8]>>) -> String {

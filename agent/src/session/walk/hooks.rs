@@ -23,6 +23,8 @@ pub(super) struct Hook {
     claim: u32,
     /// Its probes, as a rule one; those of a class of several loaders have numbers of their own.
     probes: Vec<u32>,
+    /// Whether they were there, switched off: they stay.
+    was_there: bool,
 }
 
 /// The probes of a walk, by the method.
@@ -100,6 +102,12 @@ impl Hooks {
         self.by_method.values().map(|hook| hook.probes.len()).sum()
     }
 
+    /// The hook of a caller finder is inserted and removed beside the probes.
+    pub(super) fn note_finder(&mut self) {
+        self.figures.changes += 2;
+        self.figures.most = self.figures.most.max(self.count() + 1);
+    }
+
     /// Returns the numbers under which calls of a method are recorded.
     pub(super) fn numbers(&self, session: &Session, method: &str) -> Vec<u32> {
         let hook = self.by_method.get(method);
@@ -141,7 +149,8 @@ impl Hooks {
         }
         for (text, _, claim) in &made {
             // Noted first: whatever happens from now on, the end of the walk removes it.
-            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes: Vec::new() });
+            let hook = Hook { claim: claim.id, probes: Vec::new(), was_there: false };
+            self.by_method.insert(Arc::clone(text), hook);
             session.instrumentation.claims.add(claim.clone());
         }
         // Asked after they were added: a stop that did not find them there had not begun before.
@@ -150,9 +159,17 @@ impl Hooks {
             return Err("the recording has ended".to_owned());
         }
         session.put_claims_in_force();
-        let classes = made.iter().map(|(_, key, ..)| Arc::clone(&key.class)).collect();
-        let outcome = session.reconciler.carry_out(&session.instrumentation, Change::Insert(classes));
-        self.figures.changes += 1;
+        let has_probe =
+            |key: &MethodKey| probes_of(session, key).any(|(probe, _)| session.instrumentation.live.is_live(probe));
+        let (present, missing): (Vec<_>, Vec<_>) = made.iter().partition(|(_, key, _)| has_probe(key));
+        let were_there: FxHashSet<u32> = present.iter().map(|(.., claim)| claim.id).collect();
+        for (.., Claim { id, probes, .. }) in present {
+            let change = Change::Claim { claim: *id, probes: Box::new(probes.clone()), with_removed: false };
+            session.reconciler.carry_out(&session.instrumentation, change);
+        }
+        let classes: FxHashSet<_> = missing.iter().map(|(_, key, ..)| Arc::clone(&key.class)).collect();
+        let insert = || session.reconciler.carry_out(&session.instrumentation, Change::Insert(classes));
+        let outcome = if missing.is_empty() { None } else { insert() };
         let waiting = session.reconciler.waiting_classes();
         let refused = session.instrumentation.statistics.refused_classes();
         for (text, key, claim) in made {
@@ -172,11 +189,13 @@ impl Hooks {
                 claim.id,
                 &format!("{} of a walk in {text}", if probes.is_empty() { "no probe" } else { "probe" }),
             );
-            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes });
+            let was_there = were_there.contains(&claim.id);
+            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes, was_there });
         }
         let numbers: Vec<u32> = methods.iter().flat_map(|(text, _)| self.numbers(session, text)).collect();
         session.walks.calls.own(&numbers, session.record_time());
         if let Some(outcome) = outcome {
+            self.figures.changes += usize::from(!outcome.changed.is_empty());
             self.figures.longest_stop = self.figures.longest_stop.max(outcome.longest_stop);
         }
         self.figures.most = self.figures.most.max(self.count());
@@ -228,7 +247,7 @@ impl Hooks {
         let generation = session.instrumentation.generation();
         session.reconciler.let_wait(|name| generation.wants_name(name));
         session.close_gate();
-        self.figures.changes += usize::from(ended.iter().any(|(_, hook)| !hook.probes.is_empty()));
+        self.figures.changes += usize::from(ended.iter().any(|(_, hook)| !hook.probes.is_empty() && !hook.was_there));
         for (text, hook) in ended.into_iter().filter(|(_, hook)| !hook.probes.is_empty()) {
             session.note_claim(hook.claim, &format!("probe of a walk in {text} removed: {reason}"));
         }
@@ -247,16 +266,20 @@ impl Hooks {
     }
 }
 
+/// Returns the probes of a method.
+fn probes_of<'k>(session: &Session, key: &'k MethodKey) -> impl Iterator<Item = (u32, KnownProbe)> + use<'k> {
+    let is_same = |probe: &KnownProbe| probe.method() == (&*key.class, &*key.name, &*key.descriptor);
+    session.instrumentation.probes.of_class(&key.class).into_iter().filter(move |(_, probe)| is_same(probe))
+}
+
 /// Why a method gets no probe of a walk: others have one there, whose level and records are theirs, or the governor has removed it.
 fn why_left_alone(session: &Session, key: &MethodKey) -> Option<String> {
     let live = &session.instrumentation.live;
-    let is_same = |probe: &KnownProbe| probe.method() == (&*key.class, &*key.name, &*key.descriptor);
-    let of_others = session.instrumentation.probes.of_class(&key.class).into_iter().filter(|(_, probe)| is_same(probe));
     let level_of = |(number, probe): (u32, KnownProbe)| match probe.fixed_level() {
         Some(level) => live.recorded_time(number, Some(level)).map(|_| level),
         None => Some(live.level(number)).filter(|level| *level != Level::Off),
     };
-    if let Some(level) = of_others.filter_map(level_of).next() {
+    if let Some(level) = probes_of(session, key).find_map(level_of) {
         return Some(format!("it has a probe already, at level {level}, which a walk leaves as it is"));
     }
     let withdrawn = session.instrumentation.withdrawn.as_ref().map(|of| of.methods_of(&key.class)).unwrap_or_default();

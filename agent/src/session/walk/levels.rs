@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use crate::recorder::Nested;
 use crate::walks::Measured;
+use rustc_hash::FxHashMap;
 
 /// The methods of two levels.
 pub(super) struct TwoLevels {
     pub(super) level: usize,
-    /// Those whose callers are looked for.
+    /// Those whose callers are looked for, and who are called by them: not those with which tasks begin.
     pub(super) callees: Vec<Arc<str>>,
     /// Their callers, of all hot methods together, each once.
     pub(super) callers: Vec<Arc<str>>,
     /// The callers that are followed, by hot method.
     pub(super) followed: Vec<Vec<Arc<str>>>,
+    /// What is known of the methods with which tasks begin, and of who hands these over.
+    pub(super) hooked: FxHashMap<Arc<str>, Measured>,
 }
 
 /// What was measured, and the methods by the numbers that they had meanwhile.

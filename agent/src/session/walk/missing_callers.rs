@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use control::CallersRequest;
+use control::{Callers, CallersRequest};
 use rustc_hash::FxHashSet;
 
 use super::levels::{Seen, TwoLevels};
 use super::measuring::COVERED;
-use super::run::{ABOVE, NEVER_ENDS, Run};
+use super::run::{ABOVE, MOST_HOOKED, NEVER_ENDS, Run};
+use crate::hot_spots::{BEGINS, TASK_BEGINS};
 use crate::walks::{Ascent, HookedCaller};
 
 /// A hook looks for so long, and at so many calls, at most.
 const SECONDS: u64 = 2;
 const HITS: u64 = 500;
-/// The callers of so many methods of a level are looked for.
-const MOST: usize = 4;
 /// Of fewer calls without a caller most may be those at the edges of windows.
 const SOME: u64 = 20;
 
@@ -24,8 +23,20 @@ impl Run<'_> {
         let unsampled = |of: &Ascent| -> Vec<Arc<str>> {
             of.present().iter().filter(|callee| of.callers_of(callee).next().is_none()).cloned().collect()
         };
-        let methods = self.ascents.iter().flat_map(unsampled).collect();
+        let methods: Vec<Arc<str>> = self.ascents.iter().flat_map(unsampled).collect();
+        let (methods, endless): (Vec<_>, Vec<_>) = methods.into_iter().partition(|of| self.is_called(of));
+        for endless in &endless {
+            let none = HookedCaller { method: Err(NEVER_ENDS), via: None, part: 1.0 };
+            for ascent in &mut self.ascents {
+                ascent.note_hooked(endless, std::slice::from_ref(&none), &self.options.policy);
+            }
+        }
         self.find(methods, goes_on);
+    }
+
+    /// Whether calls of a method begin and end, as far as it is known.
+    fn is_called(&self, method: &Arc<str>) -> bool {
+        self.without.get(method).is_none_or(|reason| reason != NEVER_ENDS && reason != ABOVE)
     }
 
     /// Looks for callers of the methods of which too many calls were within no call of a caller that is followed. Returns whether it has found some.
@@ -45,14 +56,9 @@ impl Run<'_> {
     }
 
     /// Looks for callers of these methods, one after the other. Returns whether there are some to follow that were not known.
-    fn find(&mut self, mut methods: Vec<Arc<str>>, goes_on: &dyn Fn() -> bool) -> bool {
-        let mut looked_at: FxHashSet<Arc<str>> = FxHashSet::default();
-        methods.retain(|of| {
-            let is_reached = self.without.get(of).is_none_or(|reason| reason != NEVER_ENDS && reason != ABOVE);
-            is_reached && looked_at.insert(Arc::clone(of))
-        });
+    fn find(&mut self, methods: Vec<Arc<str>>, goes_on: &dyn Fn() -> bool) -> bool {
         let mut has_found = false;
-        for callee in methods.iter().take(MOST) {
+        for callee in &self.worth_a_hook(methods) {
             if !goes_on() {
                 break;
             }
@@ -63,7 +69,7 @@ impl Run<'_> {
                     for ascent in &mut self.ascents {
                         has_found |= ascent.note_hooked(callee, &found, policy);
                     }
-                    if !found.is_empty() {
+                    if found.iter().any(|of| of.method.is_ok()) {
                         self.note(format!(
                             "callers of {callee} were found by a hook: samples have not met all of them"
                         ));
@@ -77,28 +83,51 @@ impl Run<'_> {
         has_found
     }
 
-    fn hooked_callers(&self, callee: &str, goes_on: &dyn Fn() -> bool) -> Result<Vec<HookedCaller>, String> {
-        let mut meant = self.session.meant_methods(callee, None).map_err(|refusal| refusal.to_string())?;
-        meant.retain(|of| of.text == callee);
-        let request = CallersRequest {
-            method: callee.to_owned(),
-            seconds: Some(SECONDS),
-            hits: Some(HITS),
-            through: self.options.through.iter().map(|class| class.text().to_owned()).collect(),
-            ..CallersRequest::default()
-        };
-        let found = self.session.find_callers(&request, &meant, goes_on).map_err(|refusal| refusal.to_string())?;
-        let caller = |of: control::Caller| HookedCaller {
-            method: Arc::from(of.method),
-            via: of.via.map(Arc::from),
-            part: of.time_share.max(of.calls_share.unwrap_or(0.0)),
-        };
-        Ok(found.callers.into_iter().map(caller).collect())
+    /// Those of these methods whose callers are looked for, each once: not those that are never called, and not too many.
+    pub(super) fn worth_a_hook(&self, mut methods: Vec<Arc<str>>) -> Vec<Arc<str>> {
+        let mut looked_at: FxHashSet<Arc<str>> = FxHashSet::default();
+        methods.retain(|of| self.is_called(of) && looked_at.insert(Arc::clone(of)));
+        methods.truncate(MOST_HOOKED);
+        methods
     }
 
-    fn note(&self, notice: String) {
+    fn hooked_callers(&mut self, callee: &str, goes_on: &dyn Fn() -> bool) -> Result<Vec<HookedCaller>, String> {
+        let request = CallersRequest { seconds: Some(SECONDS), hits: Some(HITS), ..CallersRequest::default() };
+        Ok(hooked(&self.callers_by_hook(callee, request, goes_on)?))
+    }
+
+    /// Has a hook find the callers of a method.
+    pub(super) fn callers_by_hook(
+        &mut self,
+        callee: &str,
+        request: CallersRequest,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Callers, String> {
+        let mut meant = self.session.meant_methods(callee, None).map_err(|refusal| refusal.to_string())?;
+        meant.retain(|of| of.text == callee);
+        let through = self.options.through.iter().map(|class| class.text().to_owned()).collect();
+        let request = CallersRequest { method: callee.to_owned(), through, ..request };
+        self.hooks.note_finder();
+        self.session.find_callers(&request, &meant, goes_on).map_err(|refusal| refusal.to_string())
+    }
+
+    pub(super) fn note(&self, notice: String) {
         if let Some(walk) = &mut *self.shared.lock() {
             walk.notices.push(notice);
         }
     }
+}
+
+/// What a hook has found: callers, and calls with which threads or tasks begin.
+pub(super) fn hooked(found: &Callers) -> Vec<HookedCaller> {
+    let caller = |of: &control::Caller| HookedCaller {
+        method: Ok(Arc::from(of.method.as_str())),
+        via: of.via.as_deref().map(Arc::from),
+        part: of.time_share.max(of.calls_share.unwrap_or(0.0)),
+    };
+    let without = found.without_caller.iter().filter_map(|of| {
+        let reason = [BEGINS, TASK_BEGINS].into_iter().find(|reason| *reason == of.reason)?;
+        Some(HookedCaller { method: Err(reason), via: None, part: of.share })
+    });
+    found.callers.iter().map(caller).chain(without).collect()
 }

@@ -1,6 +1,7 @@
 //! Walks by request: `run` is the thread, `measuring` what it does on each level (`levels`), `hooks` its probes. What is followed and what is found is decided in `walks/`.
 
 mod background;
+mod hooked_levels;
 mod hooks;
 mod levels;
 mod measuring;
@@ -13,15 +14,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
-    ErrorCode, LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS, WALK_PERCENT,
-    WALK_PERIOD_MS, Walk, WalkHooks, WalkRequest, WalkTotals,
+    ErrorCode, HotBy, LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS,
+    WALK_PERCENT, WALK_PERIOD_MS, Walk, WalkHooks, WalkRequest, WalkTotals,
 };
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
 
 use super::Session;
+use super::claims::check_for_tasks;
 use crate::desired::Kept;
+use crate::hot_spots::Meter;
 use crate::jvm::{block_signals, thread_cpu_time};
 use crate::recorder::NestedCalls;
 use crate::walks::Policy;
@@ -85,6 +88,7 @@ impl Session {
     /// Walks up from hot methods, as long as it `goes_on`.
     pub(super) fn walk_up(&self, request: &WalkRequest, goes_on: &(dyn Fn() -> bool + Sync)) -> Result<Walk, Refusal> {
         let options = options(request)?;
+        check_for_tasks(request.across_threads)?;
         let root = match &request.method {
             Some(method) => Some(self.method_to_walk_from(method)?),
             None => None,
@@ -110,7 +114,7 @@ impl Session {
         if let Some(reason) = self.why_paused() {
             return Err(Refusal::new(ErrorCode::Refused, reason));
         }
-        *state.lock() = Some(at_the_beginning());
+        *state.lock() = Some(at_the_beginning(options.metric));
         let goes_on = || goes_on() && !self.instrumentation.is_leaving() && self.why_paused().is_none();
         let walk = || {
             block_signals();
@@ -191,18 +195,29 @@ fn options(request: &WalkRequest) -> Result<Options, Refusal> {
         calls: within("calls a level", request.calls.unwrap_or(WALK_CALLS), (1, u64::MAX))?,
         top: top as usize,
         hooks: hooks as usize,
+        metric: metric(request.metric)?,
         through: globs(&request.through)?,
         policy: Policy {
             share: percent as f64 / 100.0,
             most: within("callers", number(request.most_callers, usize::MAX), (1, u64::MAX))? as usize,
             levels: levels as usize,
             boundary: globs(&request.boundary)?,
+            across_threads: request.across_threads,
         },
     })
 }
 
-fn at_the_beginning() -> Walk {
+/// By what calls are measured; `None`: by time.
+fn metric(stated: Option<HotBy>) -> Result<Option<HotBy>, Refusal> {
+    let metric = stated.filter(|by| *by != HotBy::Wall);
+    // Whether there is such a one at all.
+    metric.map(Meter::by).transpose()?;
+    Ok(metric)
+}
+
+fn at_the_beginning(metric: Option<HotBy>) -> Walk {
     Walk {
+        metric,
         state: "sampling".to_owned(),
         samples: 0,
         sampler: String::new(),

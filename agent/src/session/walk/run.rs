@@ -17,7 +17,7 @@ use super::levels::{Seen, TwoLevels};
 use crate::hot_spots::{Listed, SampledStacks, Tally};
 use crate::random::Random;
 use crate::session::Session;
-use crate::walks::{Ascent, Policy, level_of};
+use crate::walks::{Ascent, Measured, Policy, level_of};
 
 /// Methods with this part of all samples are hot.
 const HOT: f64 = 0.05;
@@ -25,6 +25,8 @@ const HOT: f64 = 0.05;
 const TOP_OF_NONE: usize = 5;
 /// Its methods begin threads: what they call is the loop of a thread, or ends it.
 const THREAD: &[u8] = b"java/lang/Thread";
+/// The methods of a level whose callers are looked for, or whose calls are counted, by a hook.
+pub(super) const MOST_HOOKED: usize = 4;
 pub(super) const NEVER_ENDS: &str =
     "no call of it began and ended while its callees were measured: the loop of a thread, or rarely called";
 pub(super) const ABOVE: &str = "it is above methods of which no call was measured";
@@ -38,6 +40,8 @@ pub(super) struct Options {
     pub(super) calls: u64,
     pub(super) top: usize,
     pub(super) hooks: usize,
+    /// By what calls are measured, by hooks; by time, and by probes, if there is none.
+    pub(super) metric: Option<HotBy>,
     pub(super) through: Vec<NameGlob>,
     pub(super) policy: Policy,
 }
@@ -79,15 +83,19 @@ impl<'s> Run<'s> {
         let mut level = 0;
         while goes_on() && self.ascents.iter().any(|of| of.end().is_none()) {
             level += 1;
-            self.find_unsampled(goes_on);
-            let mut levels = self.two_levels(level);
+            if self.options.metric.is_none() {
+                self.find_unsampled(goes_on);
+            }
+            let hooked = self.count_by_hooks(goes_on);
+            let mut levels = self.two_levels(level, hooked);
             let mut seen = self.measure(&levels, goes_on)?;
             if seen.as_ref().is_some_and(|seen| self.find_uncovered(&levels, seen, goes_on)) {
-                levels = self.two_levels(level);
+                levels = self.two_levels(level, levels.hooked);
                 seen = self.measure(&levels, goes_on)?;
             }
             // It was ended before anything of the level was measured.
-            if !goes_on() && seen.as_ref().is_none_or(|seen| seen.nested.calls.is_empty()) {
+            let has_seen = |seen: &Option<Seen>| seen.as_ref().is_some_and(|seen| !seen.nested.calls.is_empty());
+            if !goes_on() && !has_seen(&seen) && levels.hooked.is_empty() {
                 break;
             }
             self.note_levels(&levels, seen.as_ref());
@@ -135,8 +143,8 @@ impl<'s> Run<'s> {
 
     /// Looks what is hot, and who calls it, without any probe.
     fn sample(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), Refusal> {
-        let watched =
-            self.session.watch(HotBy::Cpu, (Some(self.options.seconds), goes_on), Tally::default().with_stacks())?;
+        let by = self.options.metric.filter(|by| *by == HotBy::Allocated).unwrap_or(HotBy::Cpu);
+        let watched = self.session.watch(by, (Some(self.options.seconds), goes_on), Tally::default().with_stacks())?;
         self.has_margins = !watched.is_biased;
         let (tally, none) = (&watched.tally, SampledStacks::default());
         let stacks = tally.stacks().unwrap_or(&none);
@@ -182,18 +190,27 @@ impl<'s> Run<'s> {
         present
     }
 
-    fn two_levels(&self, level: usize) -> TwoLevels {
-        let followed: Vec<Vec<Arc<str>>> = self.ascents.iter().map(|of| of.followed(&self.options.policy)).collect();
+    fn two_levels(&self, level: usize, hooked: FxHashMap<Arc<str>, Measured>) -> TwoLevels {
+        let policy = &self.options.policy;
+        // Probes measure time, and nothing else.
+        let is_hooked = |callee: &Arc<str>| self.options.metric.is_some() || hooked.contains_key(callee);
+        let followed: Vec<Vec<Arc<str>>> = self.ascents.iter().map(|of| of.followed(policy)).collect();
+        let callees: Vec<Arc<str>> = self.present().into_iter().filter(|callee| !is_hooked(callee)).collect();
+        let of_callees = |of: &Ascent| -> Vec<Arc<str>> {
+            let called = of.present().iter().filter(|callee| !is_hooked(callee));
+            called.flat_map(|callee| of.followed_of(callee, policy)).collect()
+        };
+        let measured: Vec<Vec<Arc<str>>> = self.ascents.iter().map(of_callees).collect();
         let mut callers: Vec<Arc<str>> = Vec::new();
         // Round robin, so that no hot method takes the whole budget.
-        for at in 0..followed.iter().map(Vec::len).max().unwrap_or(0) {
-            for caller in followed.iter().filter_map(|of| of.get(at)) {
+        for at in 0..measured.iter().map(Vec::len).max().unwrap_or(0) {
+            for caller in measured.iter().filter_map(|of| of.get(at)) {
                 if !callers.contains(caller) {
                     callers.push(Arc::clone(caller));
                 }
             }
         }
-        TwoLevels { level, callees: self.present(), callers, followed }
+        TwoLevels { level, callees, callers, followed, hooked }
     }
 
     /// Inserts probes into these methods, as far as the budget reaches.
@@ -233,7 +250,8 @@ impl<'s> Run<'s> {
         let mut found = Vec::new();
         for (ascent, followed) in self.ascents.iter().zip(&levels.followed) {
             for callee in ascent.present() {
-                let measured = seen.and_then(|seen| seen.of(callee, &ascent.followed_of(callee, &self.options.policy)));
+                let by_probes = || seen?.of(callee, &ascent.followed_of(callee, &self.options.policy));
+                let measured = levels.hooked.get(callee).cloned().or_else(by_probes);
                 let measured = measured.as_ref().ok_or_else(|| self.why_not(callee, followed));
                 found.push(level_of((ascent, levels.level), callee, followed, (measured, self.has_margins)));
             }
@@ -245,6 +263,9 @@ impl<'s> Run<'s> {
 
     /// Why the calls of a method were not measured.
     fn why_not(&self, callee: &Arc<str>, followed: &[Arc<str>]) -> String {
+        if self.options.metric.is_some() {
+            return format!("not counted: hooks count calls of {MOST_HOOKED} methods of a level");
+        }
         if let Some(reason) = self.without.get(callee) {
             return format!("not measured: {reason}");
         }

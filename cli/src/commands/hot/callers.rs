@@ -9,6 +9,7 @@ use control::{
 };
 use trace::report::{counted, duration};
 
+use super::walk::{METRICS, metric};
 use super::{margin, percent, print_answer, remarks, what};
 
 /// Show who calls a method, and how its time is divided among these callers: by samples of stacks, which change no class, or by a hook in the method, for a while.
@@ -18,15 +19,18 @@ pub(crate) struct Arguments {
     pid: u32,
     /// The method as `package.Class.method`: all of its overloads; or `'package.Class.method(int, String)'`: one of them.
     method: String,
-    /// How callers are found: by `samples`; by a hook, which counts calls, too (`finder`); or by a hook only if samples are biased or too few (`auto`).
-    #[arg(long, value_name = "SOURCE", default_value = "samples", value_parser = PossibleValuesParser::new(["auto", "samples", "finder"]).map(|word| source(&word)))]
-    source: CallersSource,
+    /// How callers are found: by `samples`; by a hook, which counts calls, too (`finder`); or by a hook only if samples are biased or too few (`auto`). Default: by samples; by a hook with `--across-threads`.
+    #[arg(long, value_name = "SOURCE", value_parser = PossibleValuesParser::new(["auto", "samples", "finder"]).map(|word| source(&word)))]
+    source: Option<CallersSource>,
+    /// Where the method begins a task of a pool, or a thread: its caller is who has handed that over. Only a hook finds that; some ten classes of the JDK are changed meanwhile, too.
+    #[arg(long)]
+    across_threads: bool,
     /// Calls that the hook counts, in short windows. Default: 2500.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_HITS))]
     hits: Option<u64>,
-    /// Shares of what: processor time (`cpu`), or time, whether threads execute or wait (`wall`). A hook measures time.
-    #[arg(long, default_value = "cpu", value_parser = PossibleValuesParser::new(["cpu", "wall"]).map(|word| by(&word)))]
-    by: HotBy,
+    /// Shares of what: processor time (`cpu`), or time, whether threads execute or wait (`wall`); of the calls that a hook counts also allocated bytes, cycles or instructions (`perf_event_open`). Default: processor time by samples, time by a hook.
+    #[arg(long, value_parser = PossibleValuesParser::new(METRICS).map(|word| metric(&word)))]
+    by: Option<HotBy>,
     /// For how long to look. A hook ends earlier if it has counted its calls; `auto` looks for so long twice at most.
     #[arg(long, value_name = "N", default_value_t = USUAL_HOT_SECONDS, value_parser = clap::value_parser!(u64).range(1..=LONGEST_HOT_SECONDS))]
     seconds: u64,
@@ -44,11 +48,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-fn by(word: &str) -> HotBy {
-    // clap lets only these words pass.
-    if word == HotBy::Wall.name() { HotBy::Wall } else { HotBy::Cpu }
-}
-
 fn source(word: &str) -> CallersSource {
     // clap lets only these words pass.
     let all = [CallersSource::Auto, CallersSource::Finder];
@@ -59,12 +58,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let request = Request::Callers {
         method: arguments.method.clone(),
         loader: arguments.loader.clone(),
-        by: Some(arguments.by),
+        by: arguments.by,
         seconds: Some(arguments.seconds),
         through: arguments.through.clone(),
         most: arguments.most,
-        source: Some(arguments.source),
+        source: arguments.source,
         hits: arguments.hits,
+        across_threads: arguments.across_threads,
     };
     print_answer(arguments.pid, &request, (arguments.seconds, arguments.json), listed)
 }
@@ -86,7 +86,11 @@ fn by_hook(found: &Callers, hook: &HookFigures) -> String {
     let mut text =
         format!("callers of {}, by a hook: {calls} of it in {windows}, {:.1} s\n", found.method, found.seconds);
     if !found.callers.is_empty() {
-        text += "   calls              time           caller\n";
+        let _ = writeln!(
+            text,
+            "   calls      {:>12}           caller",
+            if found.by == HotBy::Wall { "time" } else { found.by.name() }
+        );
     }
     for caller in &found.callers {
         let calls = format!("{:>8}  {:<6}", percent(caller.calls_share.unwrap_or(0.0)), margin(caller.calls_margin));
@@ -150,6 +154,7 @@ mod tests {
             calls_share: None,
             calls_margin: None,
             time_ms: 1_250.0,
+            amount: None,
             time_share,
             margin: Some(0.031),
         };
@@ -190,6 +195,7 @@ mod tests {
             calls_share: Some(calls_share),
             calls_margin: Some(0.018),
             time_ms: 1.0,
+            amount: None,
             time_share,
             margin: Some(0.025),
         };

@@ -38,7 +38,11 @@ pub(crate) struct Arguments {
 }
 
 fn words() -> impl IntoIterator<Item = PossibleValue> {
-    HotBy::WORDS.iter().map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()))
+    let of_samples = |by: &HotBy| !matches!(by, HotBy::Cycles | HotBy::Instructions);
+    HotBy::WORDS
+        .iter()
+        .filter(move |(by, ..)| of_samples(by))
+        .map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()))
 }
 
 fn word(text: &str) -> Result<HotBy, String> {
@@ -131,6 +135,8 @@ pub(super) fn what(by: HotBy) -> &'static str {
         HotBy::Allocated => "allocated bytes",
         HotBy::Locks => "waiting for monitors",
         HotBy::Calls => "calls",
+        HotBy::Cycles => "cycles",
+        HotBy::Instructions => "instructions",
     }
 }
 

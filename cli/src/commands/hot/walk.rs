@@ -1,21 +1,26 @@
 //! `instr walk`: from hot methods up to their callers, level by level.
 
 mod levels;
+mod plan;
 
 use std::io::{Write, stdout};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::{
-    CLIENT_LEFT, Hello, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS,
+    CLIENT_LEFT, Hello, HotBy, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS,
     WALK_PERCENT, WALK_PERIOD_MS, Walk,
 };
 
 use crate::commands::{attach, detach};
 use crate::diagnosis::Interruption;
 use crate::running_agent::{PendingAnswer, ask};
+use instrument_core::words::Words;
 use levels::Shown;
+use trace::report::counted;
 
 /// Between two looks at how far the walk has come.
 const LOOK: Duration = Duration::from_millis(250);
@@ -67,6 +72,15 @@ pub(crate) struct Arguments {
     /// Classes at whose methods the walk ends. May be repeated.
     #[arg(long, value_name = "CLASSES")]
     boundary: Vec<String>,
+    /// By what calls are measured: time (`wall`), by probes; or by hooks, which count fewer calls, processor time (`cpu`), allocated bytes, cycles or instructions (`perf_event_open`). By `allocated`, the walk begins where most is allocated.
+    #[arg(long, default_value = "wall", value_parser = PossibleValuesParser::new(METRICS).map(|word| metric(&word)))]
+    metric: HotBy,
+    /// Go on from tasks of pools and from threads to who hands them over: some ten classes of the JDK are changed for that while a level is measured at which tasks begin.
+    #[arg(long, conflicts_with = "show")]
+    across_threads: bool,
+    /// Write the methods that were met to this file, as a configuration: a JVM that is started with it has their probes from the start, switched off, and the next walk changes no class for them.
+    #[arg(long, value_name = "FILE", conflicts_with = "show")]
+    plan: Option<PathBuf>,
     /// Load the agent first, and remove it at the end. It records nothing else.
     #[arg(long, conflicts_with = "show")]
     attach: bool,
@@ -81,10 +95,21 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+/// What calls can be measured by.
+pub(super) const METRICS: [&str; 5] = ["wall", "cpu", "allocated", "cycles", "instructions"];
+
+/// The one of this name: clap lets only those pass.
+pub(super) fn metric(word: &str) -> HotBy {
+    HotBy::WORDS.iter().find(|(_, name, _)| *name == word).map_or(HotBy::Wall, |(by, ..)| *by)
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.show {
         print(&ask(arguments.pid, &Request::WalkProgress)?, &mut Shown::default(), arguments.json)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = &arguments.plan {
+        plan::check(file)?;
     }
     let interruption = Interruption::listen()?;
     if !arguments.attach {
@@ -111,7 +136,12 @@ fn follow(arguments: &Arguments, interruption: &Interruption) -> Result<ExitCode
     eprintln!("sampling for {} s", arguments.seconds);
     loop {
         if let Some(walk) = answer.wait(LOOK) {
-            print(&walk?, &mut shown, arguments.json)?;
+            let walk = walk?;
+            print(&walk, &mut shown, arguments.json)?;
+            if let Some(file) = &arguments.plan {
+                let methods = plan::write(file, &walk)? as u64;
+                eprintln!("{} written to {}", counted(methods, "method"), file.display());
+            }
             return Ok(ExitCode::SUCCESS);
         }
         if let Some(code) = interruption.code() {
@@ -169,6 +199,8 @@ fn request(arguments: &Arguments) -> Request {
         hooks: number(arguments.hooks),
         through: arguments.through.clone(),
         boundary: arguments.boundary.clone(),
+        metric: Some(arguments.metric),
+        across_threads: arguments.across_threads,
     }
 }
 

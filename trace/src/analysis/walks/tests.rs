@@ -53,6 +53,7 @@ fn full(number: u64) -> Walk {
     Walk {
         number,
         state: "ended".to_owned(),
+        metric: Some("allocated".to_owned()),
         samples: 3_214,
         sampler: "async".to_owned(),
         bias: Some("at any instruction".to_owned()),

@@ -29,11 +29,12 @@ impl Recording {
         }
         // Last: its time is that of all of them, and a recording that is cut before it lacks it, not a part of the walk.
         self.event_now(id::WALK_END, at_nanos, |recording, payload| {
-            let Walk { number, samples, sampler, bias, end, notices, hot, levels, .. } = walk;
+            let Walk { number, metric, samples, sampler, bias, end, notices, hot, levels, .. } = walk;
             let WalkHooks { now, most, calls, late, changes, longest_stop_nanos } = walk.hooks;
             varint::push(payload, *number);
             push_cut_text(payload, end.as_deref(), LONGEST_TEXT);
             push_number(payload, Some(*samples));
+            recording.push_known_text(payload, metric.as_deref());
             recording.push_text_of_pool(payload, sampler);
             push_cut_text(payload, bias.as_deref(), LONGEST_TEXT);
             for figure in [now, most, calls, late, changes, longest_stop_nanos] {

@@ -5,14 +5,17 @@ use super::text::{cut_end, printable, width, wrapped};
 use crate::report::units::{count, counted};
 use crate::{HotSpot, Walk, WalkCaller, WalkHooks, WalkLevel, WithoutCaller};
 
-/// The titles of a level.
-const TITLES: &str = "   calls            time  processor        caller";
+/// The titles of a level, where calls are measured by this.
+fn titles(metric: Option<&str>) -> String {
+    format!("   calls    {:>12}  processor        caller", metric.unwrap_or("time"))
+}
 
 /// Returns the lines with the hot methods of a walk. Lines have at most `columns` columns.
 #[must_use]
 pub fn walk_hot_spots(walk: &Walk, columns: usize) -> Vec<String> {
     let samples = counted(walk.samples, "sample");
-    let title = format!("hot by processor time: {samples} ({})", printable(&walk.sampler));
+    let by = if walk.metric.as_deref() == Some("allocated") { "allocated bytes" } else { "processor time" };
+    let title = format!("hot by {by}: {samples} ({})", printable(&walk.sampler));
     let line = |HotSpot { method, share, margin, .. }: &HotSpot| {
         let before = format!("{:>8}  {:<6} ", percent(*share), in_points(*margin));
         with_method(&before, method, "", columns)
@@ -27,10 +30,11 @@ pub fn walk_level(walk: &Walk, level: &WalkLevel, columns: usize) -> Vec<String>
     // Levels of several hot methods follow each other.
     let names_hot = walk.hot.len() > 1 && level.hot != *of;
     let hot = if names_hot { format!(", above {}", printable(&level.hot)) } else { String::new() };
-    let calls = level.calls.map(|calls| format!(", {} measured", counted(calls, "call"))).unwrap_or_default();
+    let how = if level.source == "finder" { "counted by a hook" } else { "measured" };
+    let calls = level.calls.map(|calls| format!(", {} {how}", counted(calls, "call"))).unwrap_or_default();
     let mut lines = vec![String::new()];
     lines.push(with_method(&format!("level {}: callers of ", level.level), of, &(hot + &calls), columns));
-    lines.extend((!callers.is_empty()).then(|| cut_end(TITLES, columns)));
+    lines.extend((!callers.is_empty()).then(|| cut_end(&titles(walk.metric.as_deref()), columns)));
     lines.extend(callers.iter().map(|caller| caller_line(caller, columns)));
     let none = |WithoutCaller { reason, share }: &WithoutCaller| {
         cut_end(&format!("{:>33}         (none: {})", percent(*share), printable(reason)), columns)

@@ -22,11 +22,17 @@ public final class CallerFinder {
     /** The address of the bytes: 0 while a hook is off. */
     private static native long table();
 
-    /** Has the agent look who calls the method whose hook this is; returns the row in which it counts the call, 0 if it does not. */
-    private static native int entered(int hook, long thread);
+    /**
+     * Has the agent look who calls the method whose hook this is, or has handed over the task that calls it; returns the row in which it counts the call, 0 if it
+     * does not.
+     */
+    private static native int entered(int hook, long thread, int handedOverBy, long allocated);
 
-    /** Tells the agent that a call of this row has ended, and how long it took. */
-    private static native void ended(int hook, long thread, int row, long time);
+    /** Has the agent look who hands a task over; returns the number of that, 0 if it is not known. */
+    static native int handsOver();
+
+    /** Tells the agent that a call of this row has ended, how long it took, and what the thread has allocated in its life. */
+    private static native void ended(int hook, long thread, int row, long time, long allocated);
 
     /** A thread that is being attached has no id yet: 0. */
     private static long thread() {
@@ -40,7 +46,7 @@ public final class CallerFinder {
      * @return the row of its caller; 0 if it is not counted
      */
     public static int enter(int hook) {
-        return U.getByte(TABLE + (hook & BYTES - 1)) == 0 ? 0 : entered(hook, thread());
+        return U.getByte(TABLE + (hook & BYTES - 1)) == 0 ? 0 : entered(hook, thread(), Handover.handedOverBy(), Full.allocated(Thread.currentThread()));
     }
 
     /**
@@ -61,7 +67,7 @@ public final class CallerFinder {
      * @param hook the number of the hook, {@link Target#id()}
      */
     public static void exit(int row, long start, int hook) {
-        if (row != 0) ended(hook, thread(), row, Clock.now() - start);
+        if (row != 0) ended(hook, thread(), row, Clock.now() - start, Full.allocated(Thread.currentThread()));
     }
 
     /** Goes both ways, on and off: what is compiled with a hook that is off need not be compiled again when it is on. */

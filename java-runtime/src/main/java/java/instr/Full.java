@@ -154,7 +154,7 @@ public final class Full {
     }
 
     /** Bytes that the thread has allocated in its life: those of earlier buffers and the used part of the present one. */
-    private static long allocated(Thread thread) {
+    static long allocated(Thread thread) {
         long structure = U.getLong(thread, THREAD_STRUCTURE);
         if (structure == 0 || allocatedBytes == 0) return 0;
         long used = U.getLong(structure + bufferTop) - U.getLong(structure + bufferStart);

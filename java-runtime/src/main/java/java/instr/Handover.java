@@ -6,7 +6,7 @@ import jdk.internal.vm.annotation.DontInline;
 
 /**
  * What a task takes along from the thread that hands it over to the thread that runs it: in which contexts the call was that handed it over, as far as these
- * contexts reach across threads, and in which call of a diagnosed method. A started thread is a task, too. Tasks stay what they are: what they take along is remembered for them until
+ * contexts reach across threads, in which call of a diagnosed method, and for caller finders, who that was. A started thread is a task, too. Tasks stay what they are: what they take along is remembered for them until
  * they begin, and the thread that runs them has its own words back at the end.
  *
  * <p>None of these methods throws anything: without memory or stack a task takes nothing along.
@@ -16,10 +16,12 @@ public final class Handover {
     private static final int MASKS = 0;
     /** ... how often steps have been given to a context; ... */
     private static final int EPOCH = 32;
-    /** ... how many of these steps are armed, and how many diagnoses go on in tasks: if there is none, nothing is taken along; ... */
+    /** ... how many of these steps are armed, how many diagnoses go on in tasks, and how many caller finders: if there is none, nothing is taken along; ... */
     private static final int WANTED = 40;
     /** ... how many tasks run with what they have taken along; ... */
     private static final int RUNNING = 48;
+    /** ... how many caller finders ask who hands tasks over; ... */
+    private static final int FINDERS = 56;
     /** ... and for each step, when it was given to its context. */
     private static final int SINCE = 64;
 
@@ -27,7 +29,7 @@ public final class Handover {
     private static final long TABLE = table();
 
     private static final Remembered<Luggage> PENDING = new Remembered<>();
-    private static final Luggage NOTHING = new Luggage(new long[PlaceTable.WORDS], 0L, null);
+    private static final Luggage NOTHING = new Luggage(new long[PlaceTable.WORDS], 0L, null, 0);
 
     /** Of each place, what its thread had before the task that it runs, if nothing else ends with that; made for the first one. */
     private static Before[] onThreads;
@@ -43,7 +45,16 @@ public final class Handover {
      * @param task the task
      */
     public static void handedOver(Object task) {
-        if (U.getLong(TABLE + WANTED) != 0L && task != null) handOver(task);
+        if (U.getLong(TABLE + WANTED) != 0L && task != null) handOver(task, false);
+    }
+
+    /**
+     * Does the same for a task that the present one forks.
+     *
+     * @param task the task
+     */
+    public static void forks(Object task) {
+        if (U.getLong(TABLE + WANTED) != 0L) handOver(task, true);
     }
 
     /**
@@ -64,7 +75,7 @@ public final class Handover {
      */
     public static void started(Object thread) {
         if (U.getLong(TABLE + WANTED) == 0L || thread instanceof ForkJoinWorkerThread) return;
-        if (!isOfJdk(thread)) handOver(thread);
+        if (!isOfJdk(thread)) handOver(thread, false);
     }
 
     private static boolean isOfJdk(Object thread) {
@@ -75,9 +86,9 @@ public final class Handover {
     }
 
     @DontInline
-    private static void handOver(Object task) {
+    private static void handOver(Object task, boolean isPart) {
         try {
-            Luggage luggage = Luggage.ofThread();
+            Luggage luggage = Luggage.ofThread(isPart);
             if (luggage == null && PENDING.isEmpty()) return;
             Luggage before = PENDING.remove(task);
             if (before != null) luggage = before.and(luggage);
@@ -121,6 +132,11 @@ public final class Handover {
     /** Begins what the present thread, a virtual one, was made for, until it ends or turns out to be the worker of a pool. */
     public static void threadRuns() {
         threadBegins();
+    }
+
+    /** By whom the task was handed over that the present thread runs, as {@link CallerFinder} numbers that; 0: by nobody who is known. */
+    static int handedOverBy() {
+        return PlaceTable.handedOverBy(Places.held());
     }
 
     /**
@@ -235,20 +251,24 @@ public final class Handover {
         private final long epoch;
         /** The measured call in which the task was handed over; null if there was none. */
         final SharedCall call;
+        /** Who hands the task over; 0: it is not known. */
+        final int by;
         /** How often the task has been handed over and has not begun. */
         int handedOver = 1;
 
-        Luggage(long[] words, long epoch, SharedCall call) {
+        Luggage(long[] words, long epoch, SharedCall call, int by) {
             this.words = words;
             this.epoch = epoch;
             this.call = call;
+            this.by = by;
         }
 
-        /** Null if the present thread is in no context that reaches across threads, and in no measured call. */
-        static Luggage ofThread() {
+        /** Null if the present thread is in no context that reaches across threads, in no measured call, and nobody asks who hands tasks over. */
+        static Luggage ofThread(boolean isPart) {
             SharedCall call = Sites.sharedCall();
             long place = Places.held();
-            if (place == 0L) return call == null ? null : new Luggage(NOTHING.words, 0L, call);
+            int by = U.getLong(TABLE + FINDERS) == 0L ? 0 : by(place, isPart);
+            if (place == 0L) return call == null && by == 0 ? null : new Luggage(NOTHING.words, 0L, call, by);
             // First: a step that is given again meanwhile is newer than this.
             long epoch = U.getLong(TABLE + EPOCH);
             U.loadFence();
@@ -258,7 +278,15 @@ public final class Handover {
                 words[word] = U.getLong(place + PlaceTable.BITS + (word << 3)) & U.getLong(TABLE + MASKS + (word << 3));
                 any |= words[word];
             }
-            return any == 0L && call == null ? null : new Luggage(words, epoch, call);
+            return any == 0L && call == null && by == 0 ? null : new Luggage(words, epoch, call, by);
+        }
+
+        /** Parts of a task, and stages that a pool hands over by itself, were handed over by the same method as the whole. So a fork needs no look at the stack. */
+        private static int by(long place, boolean isPart) {
+            int ofWhole = PlaceTable.handedOverBy(place);
+            if (isPart && ofWhole != 0) return ofWhole;
+            int seen = CallerFinder.handsOver();
+            return seen != 0 ? seen : ofWhole;
         }
 
         /**
@@ -267,7 +295,8 @@ public final class Handover {
         Luggage and(Luggage other) {
             boolean isSame = other != null && other.epoch == epoch && other.call == call;
             for (int word = 0; isSame && word < PlaceTable.WORDS; word++) isSame = other.words[word] == words[word];
-            Luggage both = isSame ? this : new Luggage(NOTHING.words, epoch, null);
+            int byBoth = other != null && other.by == by ? by : 0;
+            Luggage both = isSame ? new Luggage(words, epoch, call, byBoth) : new Luggage(NOTHING.words, epoch, null, byBoth);
             both.handedOver = handedOver + 1;
             return both;
         }
@@ -303,6 +332,7 @@ public final class Handover {
         long place;
         private boolean tookPlace;
         private boolean helped;
+        private int handedOverBy;
         /** The number of the frame in which the task is measured, from 1; 0: it is not. */
         int frame;
         private final long[] words = new long[PlaceTable.WORDS];
@@ -317,6 +347,7 @@ public final class Handover {
             }
             for (int word = 0; word < PlaceTable.WORDS; word++) words[word] = U.getLong(place + PlaceTable.BITS + (word << 3));
             helped = PlaceTable.setHelps(place, false);
+            handedOverBy = PlaceTable.handedOverBy(place);
             return true;
         }
 
@@ -324,6 +355,7 @@ public final class Handover {
         void take(Luggage luggage) {
             try {
                 luggage.unpack(place);
+                PlaceTable.setHandedOverBy(place, luggage.by);
                 if (luggage.call != null) frame = Sites.taskBegins(luggage.call) + 1;
             } catch (Throwable noMemoryOrStack) {
                 // See above.
@@ -344,6 +376,7 @@ public final class Handover {
             }
             for (int word = 0; word < PlaceTable.WORDS; word++) U.putLong(place + PlaceTable.BITS + (word << 3), words[word]);
             PlaceTable.setHelps(place, helped);
+            PlaceTable.setHandedOverBy(place, handedOverBy);
         }
     }
 }

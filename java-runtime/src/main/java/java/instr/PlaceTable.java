@@ -14,8 +14,10 @@ final class PlaceTable {
     private static final int DISPLACED = 40;
     /** ... how often the place has been given back, ... */
     private static final int GIVEN_BACK = 48;
-    /** ... and whether the thread runs tasks of others in order not to wait. */
+    /** ... whether the thread runs tasks of others in order not to wait, ... */
     private static final int HELPS = 56;
+    /** ... and by whom the task was handed over that it runs, as caller finders number that; 0: by nobody who is known. */
+    private static final int HANDED_OVER_BY = 60;
 
     /** Log2 of the bytes from place to place. */
     private static final int STRIDE = 6;
@@ -69,14 +71,23 @@ final class PlaceTable {
 
     /** Whether a place is that of a thread that runs tasks of others in order not to wait. */
     static boolean helps(long place) {
-        return place != 0L && U.getLong(place + HELPS) != 0L;
+        return place != 0L && U.getInt(place + HELPS) != 0;
     }
 
     /** Returns what it was before. */
     static boolean setHelps(long place, boolean helps) {
         boolean before = helps(place);
-        U.putLong(place + HELPS, helps ? 1L : 0L);
+        U.putInt(place + HELPS, helps ? 1 : 0);
         return before;
+    }
+
+    /** By whom the task was handed over that the thread of a place runs; 0: by nobody who is known. */
+    static int handedOverBy(long place) {
+        return place == 0L ? 0 : U.getInt(place + HANDED_OVER_BY);
+    }
+
+    static void setHandedOverBy(long place, int caller) {
+        U.putInt(place + HANDED_OVER_BY, caller);
     }
 
     /** Takes a place for the present thread, which has none; returns 0 if there is no room. */
@@ -102,7 +113,8 @@ final class PlaceTable {
 
     /** Frees a place, and sets its words to 0 for the next thread. */
     static void giveBack(long place) {
-        U.putLong(place + HELPS, 0L);
+        U.putInt(place + HELPS, 0);
+        U.putInt(place + HANDED_OVER_BY, 0);
         for (int word = 0; word < WORDS; word++) {
             U.putLong(place + BITS + ((long) word << 3), 0L);
         }

@@ -37,7 +37,7 @@ final class ContextHandover {
     /** Methods of a task by which it is put where another thread finds it. */
     @Template(name = "carry-self", category = "handover")
     static void self() throws Throwable {
-        Handover.handedOver(Target.self());
+        Handover.forks(Target.self());
         Target.proceed();
     }
 

@@ -15,12 +15,15 @@ import java.util.Random;
 import javax.tools.ToolProvider;
 
 /**
- * A program drawn at random in which a hot method has callers on three levels: some shared, by reflection, by method references, the hot method perhaps recursive. Each
- * caller is chosen with a fixed probability, independently of all before, and counts its calls and their time itself.
+ * A program drawn at random in which a hot method has callers on three levels: some shared, by reflection, by method references, the hot method perhaps recursive; above them perhaps tasks of a pool or
+ * futures, and who hands these over. Each caller is chosen with a fixed probability, independently of all before, and counts its calls and their time itself.
  */
 final class CallersGraph {
 
     static final String CLASS = "targets.graph.Walked";
+    /** The task, where there is one. */
+    static final String TASK = "Task.run";
+    private static final List<String> HANDING_OVER = List.of("", "POOL.submit(task).get();", "CompletableFuture.runAsync(task).get();");
     /** The methods of each level; the last one calls the others in a loop that does not end. */
     private static final List<String> TOP = List.of("handle");
 
@@ -28,6 +31,7 @@ final class CallersGraph {
     private final Random random;
     final boolean recurses;
     final int threads;
+    private final String handingOver;
     private final List<String> lower = new ArrayList<>();
     private final List<String> upper = new ArrayList<>();
     private final StringBuilder methods = new StringBuilder();
@@ -43,6 +47,31 @@ final class CallersGraph {
         for (int at = 0; at < lower.size(); at++) caller(lower.get(at), List.of("hot"), 1 << (at * 2), 1);
         for (String method : upper) caller(method, lower, 1, 2);
         caller("handle", upper, 1, 3);
+        handingOver = HANDING_OVER.get((int) (seed % HANDING_OVER.size()));
+        if (isHandedOver()) {
+            methods.append("    // edge handle %s%n".formatted(TASK));
+            edges++;
+            int ofHandle = edges - 1;
+            for (String method : List.of("shop", "office", "night")) handsOver(method, method.equals("night") ? 3 : 1, ofHandle);
+        }
+    }
+
+    boolean isHandedOver() {
+        return !handingOver.isEmpty();
+    }
+
+    /** A method that has another thread do what it is asked for, and waits for that. The task knows the number of the edge. */
+    private void handsOver(String name, int work, int ofHandle) {
+        methods.append("    // edge %s %s%n".formatted(TASK, name));
+        methods.append("    static void %s(int work) {%n        Task task = new Task(work * %d, %d, %d);%n".formatted(name, work, ofHandle, edges));
+        methods.append("        try {%n            %s%n        } catch (Exception e) {%n            throw new IllegalStateException(e);%n        }%n    }%n%n".formatted(handingOver));
+        edges++;
+    }
+
+    /** How the method is called whose loop does not end. */
+    private String work() {
+        if (!isHandedOver()) return "handle(work);";
+        return "int drawn = ThreadLocalRandom.current().nextInt(10); if (drawn < 7) shop(work); else if (drawn < 9) office(work); else night(work);";
     }
 
     /** A method that makes a number of calls, each of a callee drawn anew. Of two callers, one passes on more work a call. */
@@ -78,6 +107,11 @@ final class CallersGraph {
         return methods.toString().lines().map(String::strip).filter(line -> line.startsWith("// edge ")).map(line -> line.substring(8).split(" ")).toList();
     }
 
+    /** The text of a method that an edge names. */
+    static String named(String method) {
+        return method.equals(TASK) ? CLASS + "$Task.run()" : CLASS + "." + method + "(int)";
+    }
+
     String source() {
         StringBuilder constants = new StringBuilder();
         List<String> called = new ArrayList<>(List.of("hot"));
@@ -95,6 +129,9 @@ final class CallersGraph {
 
                 import java.lang.reflect.Method;
                 import java.util.Scanner;
+                import java.util.concurrent.CompletableFuture;
+                import java.util.concurrent.ExecutorService;
+                import java.util.concurrent.Executors;
                 import java.util.concurrent.ThreadLocalRandom;
                 import java.util.concurrent.atomic.AtomicLongArray;
                 import java.util.function.IntConsumer;
@@ -102,6 +139,7 @@ final class CallersGraph {
                 public class Walked {
                 %s
                     private static final AtomicLongArray COUNTS = new AtomicLongArray(%d);
+                    private static final ExecutorService POOL = Executors.newFixedThreadPool(2);
                     private static volatile long result;
 
                     public static void main(String[] arguments) {
@@ -119,7 +157,32 @@ final class CallersGraph {
                     /** A class of its own: one whose frame stays is not changed. */
                     static final class Worker {
                         static void work() {
-                            while (true) handle(ThreadLocalRandom.current().nextInt(2_000, 6_000));
+                            while (true) step(ThreadLocalRandom.current().nextInt(2_000, 6_000));
+                        }
+                    }
+
+                    static void step(int work) {
+                        %s
+                    }
+
+                    static final class Task implements Runnable {
+                        private final int work;
+                        private final int ofHandle;
+                        private final int ofTask;
+
+                        Task(int work, int ofHandle, int ofTask) {
+                            this.work = work;
+                            this.ofHandle = ofHandle;
+                            this.ofTask = ofTask;
+                        }
+
+                        @Override
+                        public void run() {
+                            long start = System.nanoTime();
+                            handle(work);
+                            long nanos = System.nanoTime() - start;
+                            count(ofHandle, nanos);
+                            count(ofTask, nanos);
                         }
                     }
 
@@ -143,7 +206,7 @@ final class CallersGraph {
                 %s    }
 
                 %s}
-                """.formatted(constants, 2 * edges, threads, recursion, methods);
+                """.formatted(constants, 2 * edges, threads, work(), recursion, methods);
     }
 
     /** The program, compiled for the oldest JVM under test. */
@@ -158,6 +221,6 @@ final class CallersGraph {
 
     @Override
     public String toString() {
-        return "graph %d (%d threads%s)".formatted(seed, threads, recurses ? ", recursion" : "");
+        return "graph %d (%d threads%s%s)".formatted(seed, threads, recurses ? ", recursion" : "", isHandedOver() ? ", " + handingOver : "");
     }
 }

@@ -27,13 +27,20 @@ final class TwoHotMethods {
         return start(jdk, directory, LoadedBytes.atFreePort());
     }
 
-    /** Samples do not see a small loop that the JIT has inlined and unrolled. */
     static Dialog start(Jdk jdk, Path directory, LoadedBytes loaded) {
+        return program(jdk).with(loaded.option()).talkWithAgent(AgentConfig.of("[[rule]]\nclass = \"other.**\"\n"), directory);
+    }
+
+    static Dialog start(Jdk jdk, Path directory, AgentConfig config) {
+        return program(jdk).talkWithAgent(config, directory);
+    }
+
+    /** Samples do not see a small loop that the JIT has inlined and unrolled. */
+    private static Program program(Jdk jdk) {
         return Program.target(jdk, CLASS)
-                .with("-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints", "-XX:CompileCommand=quiet", loaded.option())
+                .with("-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints", "-XX:CompileCommand=quiet")
                 .with("-XX:CompileCommand=dontinline," + CLASS + "::left", "-XX:CompileCommand=dontinline," + CLASS + "::right")
-                .with("-XX:+EnableDynamicAgentLoading")
-                .talkWithAgent(AgentConfig.of("[[rule]]\nclass = \"other.**\"\n"), directory);
+                .with("-XX:+EnableDynamicAgentLoading");
     }
 
     static String named(String method) {
