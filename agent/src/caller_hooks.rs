@@ -18,6 +18,9 @@ const SLOTS: usize = 64;
 const BYTES: usize = 128;
 const WARM_UP: usize = 64;
 
+/// In the place of a number: nobody else has handed a task over than the JDK.
+pub(crate) const BY_ITSELF: i32 = -1;
+
 static ON: [AtomicU8; BYTES] = [const { AtomicU8::new(0) }; BYTES];
 
 /// What gets the calls of a hook.
@@ -26,13 +29,13 @@ pub(crate) trait CallObserver: Debug + Send + Sync {
     fn begins(&self, call: StackedCall, stack: OwnStack<'_>) -> Option<u32>;
 
     /// A call of this row has ended, and took so long by the clock of probes; and what its thread has allocated in its life.
-    fn ended(&self, thread: u64, row: u32, time_and_allocated: (u64, u64));
+    fn ended(&self, thread: u64, row: u32, time_and_allocated: (u64, Option<u64>));
 }
 
 /// What is told who hands tasks over.
 pub(crate) trait HandOverObserver: Debug + Send + Sync {
-    /// A task is handed over; returns the number of who does that, 0 if it is not known.
-    fn hands_over(&self, stack: OwnStack<'_>) -> u32;
+    /// A task is handed over; returns the number of who does that, 0 if it is not known, [`BY_ITSELF`] if the JDK itself does it.
+    fn hands_over(&self, stack: OwnStack<'_>) -> i32;
 }
 
 static HAND_OVERS: RwLock<Option<Weak<dyn HandOverObserver>>> = RwLock::new(None);
@@ -92,13 +95,13 @@ pub(crate) fn tell_who_hands_over(observer: Weak<dyn HandOverObserver>) {
 }
 
 /// A task is handed over; returns the number of who does that, 0 if nobody wants to know.
-pub(crate) fn hands_over(stack: OwnStack<'_>) -> u32 {
+pub(crate) fn hands_over(stack: OwnStack<'_>) -> i32 {
     let observer = HAND_OVERS.read().as_ref().and_then(Weak::upgrade);
     observer.map_or(0, |observer| observer.hands_over(stack))
 }
 
 /// A call has ended that was counted in this row.
-pub(crate) fn ended(number: u32, thread: u64, row: u32, time_and_allocated: (u64, u64)) {
+pub(crate) fn ended(number: u32, thread: u64, row: u32, time_and_allocated: (u64, Option<u64>)) {
     if number as usize != WARM_UP {
         of_process().end_call(number, (thread, row), time_and_allocated);
     }
@@ -187,7 +190,7 @@ impl CallerHooks {
         (left > 0).then(|| Arc::clone(&hook.calls))
     }
 
-    fn end_call(&self, number: u32, (thread, row): (u64, u32), time_and_allocated: (u64, u64)) {
+    fn end_call(&self, number: u32, (thread, row): (u64, u32), time_and_allocated: (u64, Option<u64>)) {
         match self.hook(number) {
             Some(hook) => hook.calls.ended(thread, row, time_and_allocated),
             None => _ = self.late.fetch_add(1, Ordering::Relaxed),
@@ -214,7 +217,7 @@ mod tests {
             Some(1)
         }
 
-        fn ended(&self, _: u64, _: u32, (time, _): (u64, u64)) {
+        fn ended(&self, _: u64, _: u32, (time, _): (u64, Option<u64>)) {
             self.0.fetch_add(time, Ordering::Relaxed);
         }
     }
@@ -222,8 +225,8 @@ mod tests {
     #[test]
     fn java_code_has_the_same_bytes() {
         let java = include_str!("../../java-runtime/src/main/java/java/instr/CallerFinder.java");
-        for (name, value) in [("BYTES", BYTES), ("WARM_UP", WARM_UP)] {
-            assert_eq!(java_constants::constant(java, name), value as i64, "{name}");
+        for (name, value) in [("BYTES", BYTES as i64), ("WARM_UP", WARM_UP as i64), ("BY_ITSELF", BY_ITSELF.into())] {
+            assert_eq!(java_constants::constant(java, name), value, "{name}");
         }
     }
 
@@ -237,15 +240,15 @@ mod tests {
         assert!(hooks.is_open(gone) && hooks.begun(gone).is_some() && hooks.is_open(gone));
         assert!(hooks.begun(gone).is_some() && !hooks.is_open(gone), "off after the last call of the window");
         assert!(hooks.begun(gone).is_none(), "a thread that has read the byte before");
-        hooks.end_call(gone, (1, 1), (5, 0));
+        hooks.end_call(gone, (1, 1), (5, None));
         hooks.open(gone, 2);
         hooks.give_back(gone);
         let next = hooks.take(Arc::clone(&second) as _).unwrap();
         assert_eq!((gone as usize % BYTES, next == gone), (next as usize % BYTES, false));
         assert!(!hooks.is_open(next), "it was off before");
-        hooks.end_call(gone, (1, 1), (7, 0));
+        hooks.end_call(gone, (1, 1), (7, None));
         hooks.give_back(gone);
-        hooks.end_call(next, (1, 1), (9, 0));
+        hooks.end_call(next, (1, 1), (9, None));
         let times = (first.0.load(Ordering::Relaxed), second.0.load(Ordering::Relaxed), hooks.late());
         assert_eq!(times, (5, 9, 1));
         let all: Vec<_> = (1..SLOTS).map(|_| hooks.take(Arc::clone(&second) as _).unwrap()).collect();

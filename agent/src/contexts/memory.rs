@@ -74,7 +74,7 @@ struct Carried {
     epoch: AtomicU64,
     wanted: AtomicU64,
     running: AtomicU64,
-    finders: AtomicU64,
+    known_from: AtomicU64,
     since: [AtomicU64; STEPS],
 }
 
@@ -83,7 +83,7 @@ static CARRIED: Carried = Carried {
     epoch: AtomicU64::new(0),
     wanted: AtomicU64::new(0),
     running: AtomicU64::new(0),
-    finders: AtomicU64::new(0),
+    known_from: AtomicU64::new(0),
     since: [const { AtomicU64::new(0) }; STEPS],
 };
 
@@ -94,6 +94,13 @@ pub(crate) enum LooksAtTasks {
     Diagnosis,
     /// A caller finder asks who hands them over.
     Finder,
+}
+
+static KNOWN_FROM: AtomicU64 = AtomicU64::new(0);
+
+/// Who has handed a task over is known from this number on, while caller finders ask for that; to be said before they do.
+pub(crate) fn know_hand_overs_from(number: u32) {
+    KNOWN_FROM.store(number.into(), Ordering::SeqCst);
 }
 
 static WITHOUT_PLACE: AtomicI64 = AtomicI64::new(0);
@@ -161,9 +168,10 @@ pub(super) fn set_carried(word: usize, mask: u64) {
     }
 }
 
-/// Says how many steps tasks take along and how many diagnoses go on in tasks; and how many caller finders ask who hands tasks over.
+/// Says how many steps tasks take along, how many diagnoses go on in tasks, and how many caller finders ask who hands tasks over.
 pub(super) fn set_wanted(steps: u32, [diagnoses, finders]: [u32; 2]) {
-    CARRIED.finders.store(finders.into(), Ordering::SeqCst);
+    let known_from = if finders > 0 { KNOWN_FROM.load(Ordering::SeqCst) } else { 0 };
+    CARRIED.known_from.store(known_from, Ordering::SeqCst);
     CARRIED.wanted.store((steps + diagnoses + finders).into(), Ordering::SeqCst);
 }
 
@@ -265,7 +273,7 @@ mod tests {
             ("EPOCH", offset_of!(Carried, epoch)),
             ("WANTED", offset_of!(Carried, wanted)),
             ("RUNNING", offset_of!(Carried, running)),
-            ("FINDERS", offset_of!(Carried, finders)),
+            ("KNOWN_FROM", offset_of!(Carried, known_from)),
             ("SINCE", offset_of!(Carried, since)),
         ] {
             assert_eq!(java_constants::constant(java, name), expected as i64, "{name}");

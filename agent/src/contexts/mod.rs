@@ -27,7 +27,7 @@ use steps::{FreeSteps, bit_of, word_of};
 
 pub(crate) use baggage::BaggageEntry;
 pub(crate) use immediate_caller::ImmediateCaller;
-pub(crate) use memory::LooksAtTasks;
+pub(crate) use memory::{LooksAtTasks, know_hand_overs_from};
 
 /// An anchor that never has a step.
 pub(crate) const INERT_ANCHOR: u32 = 4;

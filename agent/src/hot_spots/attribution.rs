@@ -98,15 +98,15 @@ impl CalledMethod {
     }
 }
 
-/// What begins if nothing else is above a method than how threads and pools run what others have given them; `None` if something is, or the first one `passes`
-/// for another reason, or the method is itself one of those.
+/// What begins with a method that threads or pools run as something that others have given them, if nothing is above but how they do that; `None` otherwise, and if the
+/// method is itself one of those.
 pub(super) fn beginning(
     of: Option<&CountedMethod>,
     above: &[&CountedMethod],
     passes: &dyn Fn(&CountedMethod) -> bool,
 ) -> Option<&'static str> {
     let is_of_threads = |method: &CountedMethod| method.is_of_threads;
-    if of.is_some_and(is_of_threads) || !above.first().is_some_and(|first| first.is_of_threads) {
+    if of.is_some_and(is_of_threads) || !above.first().is_some_and(|first| first.runs_tasks) {
         return None;
     }
     let is_beginning = above.iter().all(|method| method.is_of_threads || passes(method));
@@ -199,5 +199,7 @@ mod tests {
         let of_map = "java.util.concurrent.ConcurrentHashMap.forEach";
         assert_eq!(caller(&["a.B.hot", of_map, "a.B.task", "java.lang.Thread.run"], false), of_map);
         assert_eq!(caller_of(pool[0], &in_pool(&[]), false), pool[1], "who asks for it gets it");
+        let park = "java.util.concurrent.locks.LockSupport.park";
+        assert_eq!(caller(&in_pool(&["a.B.hot", park]), false), park, "an idle worker runs no task");
     }
 }

@@ -25,6 +25,8 @@ const EACH_WHOLE: u64 = 16;
 /// Methods of which the names are kept, and callers that are distinguished.
 const MOST_NAMES: usize = 1 << 14;
 const MOST_ROWS: usize = 1 << 14;
+/// Calls that use less than so often what the hook uses are not told from it.
+const OF_OWN_PRICE: f64 = 10.0;
 const GONE: &str = "class unloaded";
 const TOO_MANY: &str = "too many callers";
 
@@ -40,6 +42,8 @@ pub(crate) struct CountedCalls {
     /// Calls that have met the hook.
     met: AtomicU64,
     nested: AtomicU64,
+    /// Calls that have ended and were not measured.
+    unmeasured: AtomicU64,
     /// Whether the method calls itself by way of others.
     is_recursive: AtomicBool,
     /// Threads with a call that is counted and has not ended, and what they had used when it began. What these call needs no look at the stack, which would be a part of the time
@@ -89,7 +93,11 @@ pub(crate) struct FoundCallers {
     pub(crate) without_caller: Vec<WithoutMethod>,
     pub(crate) calls: u64,
     pub(crate) unended: u64,
+    /// Calls that have ended, but were not measured.
+    pub(crate) unmeasured: u64,
     pub(crate) nested: u64,
+    /// Whether calls use so little that shares of that are mostly those of the hook.
+    pub(crate) too_little: bool,
 }
 
 /// What a stack says about the call that begins.
@@ -113,6 +121,7 @@ impl CountedCalls {
             rows: Mutex::new(Rows { left: most, ..Rows::default() }),
             met: AtomicU64::new(0),
             nested: AtomicU64::new(0),
+            unmeasured: AtomicU64::new(0),
             is_recursive: AtomicBool::new(false),
             open: Mutex::default(),
         }
@@ -131,7 +140,8 @@ impl CountedCalls {
     /// Returns how many calls have been counted, and how many of these have ended.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let rows = self.rows.lock();
-        rows.rows.iter().fold((0, 0), |(calls, ended), (_, sums)| (calls + sums.calls, ended + sums.ended))
+        let unmeasured = self.unmeasured.load(Memory::Relaxed);
+        rows.rows.iter().fold((0, unmeasured), |(calls, ended), (_, sums)| (calls + sums.calls, ended + sums.ended))
     }
 
     /// The hook has been on, and is off again.
@@ -235,7 +245,7 @@ impl CountedCalls {
                 time_ms: self.meter.millis(sums.time).unwrap_or(0.0),
                 amount: self.meter.amount(sums.time),
                 time_share: share(&sums),
-                margin: (all.time > 0.0).then(|| margin_of_sums(of_sums) * alike / alone),
+                margin: (all.time > 0.0 && sums.ended > 0).then(|| margin_of_sums(of_sums) * alike / alone),
             }
         };
         let mut callers: Vec<Caller> = by_caller.into_iter().map(caller).collect();
@@ -247,8 +257,11 @@ impl CountedCalls {
         let reason = |(reason, sums): (&str, Sums)| WithoutMethod { reason: reason.to_owned(), share: share(&sums) };
         let mut without_caller: Vec<WithoutMethod> = by_reason.into_iter().map(reason).collect();
         without_caller.sort_by(|of, than| than.share.total_cmp(&of.share).then_with(|| of.reason.cmp(&than.reason)));
-        let (calls, unended) = (all.calls, all.calls.saturating_sub(all.ended));
-        FoundCallers { callers, without_caller, calls, unended, nested: self.nested.load(Memory::Relaxed) }
+        let unmeasured = self.unmeasured.load(Memory::Relaxed);
+        let (calls, unended) = (all.calls, all.calls.saturating_sub(all.ended + unmeasured));
+        let too_little = all.ended > 0 && all.time / (all.ended as f64) < self.meter.own_price() * OF_OWN_PRICE;
+        let nested = self.nested.load(Memory::Relaxed);
+        FoundCallers { callers, without_caller, calls, unended, unmeasured, nested, too_little }
     }
 }
 
@@ -286,13 +299,18 @@ impl CallObserver for CountedCalls {
         }
         let row = self.count(self.handed_over(begun, handed_over_by))?;
         // Last: looking at the stack is no part of it.
-        self.open.lock().insert(thread, self.meter.read(allocated));
+        let reading = self.meter.read(allocated);
+        self.open.lock().insert(thread, reading);
         Some(row)
     }
 
-    fn ended(&self, thread: u64, row: u32, time_and_allocated: (u64, u64)) {
+    fn ended(&self, thread: u64, row: u32, (time, allocated): (u64, Option<u64>)) {
+        let now = self.meter.read(allocated);
         let since = self.open.lock().remove(&thread).flatten();
-        let Some(used) = self.meter.used(since, time_and_allocated) else { return };
+        let Some(used) = self.meter.used(since, now, time) else {
+            self.unmeasured.fetch_add(1, Memory::Relaxed);
+            return;
+        };
         let rows = &mut *self.rows.lock();
         let place = (row as usize).checked_sub(1).and_then(|at| rows.rows.get_mut(at));
         if let Some((_, sums)) = place {
@@ -379,8 +397,8 @@ mod tests {
 
     fn call(calls: &CountedCalls, methods: &str, time: u64) {
         if let Some(row) = calls.count(calls.begun(&stack(methods), true)) {
-            calls.open.lock().insert(1, calls.meter.read(0));
-            calls.ended(1, row, (time, 0));
+            calls.open.lock().insert(1, calls.meter.read(None));
+            calls.ended(1, row, (time, None));
         }
     }
 

@@ -8,6 +8,11 @@ use crate::sampler::InnermostPlace;
 
 /// How javac names bodies of lambdas.
 const LAMBDA_BODY: &[u8] = b"lambda$";
+/// Methods of these by which that is done, ...
+const RUNNING: [&[u8]; 10] =
+    [b"run", b"run0", b"runWith", b"runWorker", b"runAndReset", b"exec", b"doExec", b"call", b"tryFire", b"compute"];
+/// ... and all of these classes.
+const STAGES: &[u8] = b"java/util/concurrent/CompletableFuture";
 /// Classes of the JDK and of Tomcat by which threads and pools run what others have given them.
 const THREAD: &[u8] = b"java/lang/Thread";
 const OF_THREADS: [&[u8]; 6] = [
@@ -22,7 +27,7 @@ const CONCURRENT: &[u8] = b"java/util/concurrent/";
 const TOMCAT: &[u8] = b"org/apache/tomcat/util/threads/";
 
 /// A method to count for, or a place in native code.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct CountedMethod {
     /// `package.Class.method(Types)`
     pub(super) text: Arc<str>,
@@ -30,8 +35,10 @@ pub(crate) struct CountedMethod {
     pub(super) class: Arc<[u8]>,
     /// Whether it only calls for another one. The body of a lambda does not.
     pub(super) is_go_between: bool,
-    /// Whether it is one by which threads and pools run what others have given them.
+    /// Whether it is of a class by which threads and pools run what others have given them.
     pub(super) is_of_threads: bool,
+    /// Whether it does that itself.
+    pub(super) runs_tasks: bool,
     /// Set if it represents all methods without a name, for this reason.
     pub(super) unnamed: Option<&'static str>,
 }
@@ -44,6 +51,7 @@ impl CountedMethod {
             class: facts.class.as_slice().into(),
             is_go_between: facts.is_go_between() && !facts.name.starts_with(LAMBDA_BODY),
             is_of_threads: is_of_threads(&facts.class),
+            runs_tasks: runs_tasks(&facts.class, &facts.name),
             unnamed: None,
         }
     }
@@ -56,12 +64,13 @@ impl CountedMethod {
     /// A method of this text, without types.
     #[cfg(test)]
     pub(super) fn of_text(text: &str) -> CountedMethod {
-        let class: Arc<[u8]> =
-            text.rsplit_once('.').map_or("", |(class, _)| class).replace('.', "/").into_bytes().into();
+        let (class, name) = text.rsplit_once('.').unwrap_or(("", text));
+        let class: Arc<[u8]> = class.replace('.', "/").into_bytes().into();
         CountedMethod {
             text: text.into(),
             is_go_between: text.contains("Lambda") || text.contains("reflect"),
             is_of_threads: is_of_threads(&class),
+            runs_tasks: runs_tasks(&class, name.as_bytes()),
             unnamed: text.starts_with("gone").then_some("gone"),
             class,
         }
@@ -73,10 +82,14 @@ impl CountedMethod {
             InnermostPlace::Compiled(facts) => CountedMethod::of(facts),
             InnermostPlace::Native(name) => {
                 let (text, class) = (Arc::clone(name), Arc::default());
-                CountedMethod { text, class, is_go_between: false, is_of_threads: false, unnamed: None }
+                CountedMethod { text, class, ..CountedMethod::default() }
             }
         }
     }
+}
+
+fn runs_tasks(class: &[u8], name: &[u8]) -> bool {
+    is_of_threads(class) && (RUNNING.contains(&name) || class.starts_with(STAGES))
 }
 
 fn is_of_threads(class: &[u8]) -> bool {

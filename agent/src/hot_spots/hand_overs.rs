@@ -7,18 +7,25 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
 use super::counted_method::CountedMethod;
-use crate::caller_hooks::{self, HandOverObserver};
+use crate::caller_hooks::{self, BY_ITSELF, HandOverObserver};
+use crate::contexts;
 use crate::jvm::{MethodId, OwnStack};
 
-/// Frames that are read; more where the first ones are all of the JDK.
-const FRAMES: [usize; 2] = [16, 64];
-/// Methods that are kept above the one that was called: the caller is among them, unless more of them are passed through.
+/// Frames that are read, and more where too few of these are of the program.
+const FEW_FRAMES: usize = 16;
+const MOST_FRAMES: usize = 96;
+/// Methods of the program that are kept above the one that was called, with those of the JDK between them: the caller is among them, unless more of them are passed
+/// through.
 const ABOVE: usize = 8;
+/// So many are enough not to read more frames.
+const ENOUGH: usize = 3;
 /// Ways that are distinguished; what is handed over in others is of unknown origin.
 const MOST_WAYS: usize = 1 << 12;
 const MOST_NAMES: usize = 1 << 14;
 /// The classes of the agent.
 const OWN: &[u8] = b"java/instr/";
+/// ... and of the JDK.
+const JDK: [&[u8]; 3] = [b"java/", b"jdk/", b"sun/"];
 /// Between a task and who has handed it over, before the method that was called for it.
 const HANDED_OVER: &str = "hand-over: ";
 
@@ -42,6 +49,8 @@ pub(crate) struct HandOvers {
 
 #[derive(Debug, Default)]
 struct Ways {
+    /// By the frames as they were read.
+    by_frames: FxHashMap<Box<[MethodId]>, i32>,
     by_stack: FxHashMap<Box<[MethodId]>, u32>,
     by_number: FxHashMap<u32, Arc<Way>>,
 }
@@ -53,6 +62,7 @@ impl HandOvers {
         let present = &mut *PRESENT.lock();
         present.upgrade().unwrap_or_else(|| {
             let begun: Arc<HandOvers> = Arc::default();
+            contexts::know_hand_overs_from(GIVEN.load(Ordering::Relaxed) + 1);
             *present = Arc::downgrade(&begun);
             let observer: Arc<dyn HandOverObserver> = Arc::clone(&begun) as _;
             caller_hooks::tell_who_hands_over(Arc::downgrade(&observer));
@@ -81,14 +91,19 @@ impl HandOvers {
     /// Returns the number of the way of this stack, of which outer frames may be missing.
     fn number(&self, methods: &[MethodId], named: &[Arc<CountedMethod>], is_whole: bool) -> Option<u32> {
         let called = first_above(named)?;
-        let end = methods.len().min(called + 1 + ABOVE);
+        let end = end_of(named, called);
         let key = methods.get(..end)?;
-        if let Some(known) = self.ways.read().by_stack.get(key) {
-            return Some(*known);
+        let known = |ways: &Ways| ways.by_stack.get(key).copied();
+        {
+            let ways = self.ways.read();
+            if known(&ways).is_some() || ways.by_number.len() >= MOST_WAYS {
+                return known(&ways);
+            }
         }
         let ways = &mut *self.ways.write();
-        if ways.by_number.len() >= MOST_WAYS {
-            return None;
+        // Another thread may have been first.
+        if let Some(known) = known(ways) {
+            return Some(known);
         }
         let number = next_number()?;
         let way = Way {
@@ -100,24 +115,44 @@ impl HandOvers {
         ways.by_number.insert(number, Arc::new(way));
         Some(number)
     }
+
+    /// The same of a stack of this many frames at most, as Java code has it; `None`: more of them are needed.
+    fn answer(&self, stack: OwnStack<'_>, most: usize) -> Option<i32> {
+        let methods = stack.methods(most);
+        if let Some(known) = self.ways.read().by_frames.get(&*methods) {
+            return Some(*known);
+        }
+        let is_whole = methods.len() < most;
+        let named = methods.iter().map(|method| self.name(*method, stack)).collect::<Option<Vec<_>>>();
+        let Some(named) = named else { return Some(0) };
+        if !is_whole && most < MOST_FRAMES && named.iter().filter(|method| is_of_program(method)).count() < ENOUGH {
+            return None;
+        }
+        let answer = match first_above(&named) {
+            None if is_whole => BY_ITSELF,
+            _ => self.number(&methods, &named, is_whole).and_then(|number| i32::try_from(number).ok()).unwrap_or(0),
+        };
+        if self.ways.read().by_frames.len() < MOST_WAYS {
+            self.ways.write().by_frames.insert(methods.into(), answer);
+        }
+        Some(answer)
+    }
 }
 
 impl HandOverObserver for HandOvers {
-    fn hands_over(&self, stack: OwnStack<'_>) -> u32 {
-        for most in FRAMES {
-            let methods = stack.methods(most);
-            let is_whole = methods.len() < most;
-            let named = methods.iter().map(|method| self.name(*method, stack)).collect::<Option<Vec<_>>>();
-            let Some(named) = named else { return 0 };
-            if is_whole || first_above(&named).is_some_and(|called| called + ABOVE < methods.len()) {
-                return self.number(&methods, &named, is_whole).unwrap_or(0);
-            }
-            if most == FRAMES[FRAMES.len() - 1] {
-                return self.number(&methods, &named, false).unwrap_or(0);
-            }
-        }
-        0
+    fn hands_over(&self, stack: OwnStack<'_>) -> i32 {
+        self.answer(stack, FEW_FRAMES).or_else(|| self.answer(stack, MOST_FRAMES)).unwrap_or(0)
     }
+}
+
+/// Returns where a way ends: after some methods of the program.
+fn end_of(named: &[Arc<CountedMethod>], called: usize) -> usize {
+    let of_program = named.iter().enumerate().skip(called + 1).filter(|(_, method)| is_of_program(method));
+    of_program.map(|(at, _)| at + 1).nth(ABOVE - 1).unwrap_or(named.len())
+}
+
+fn is_of_program(method: &CountedMethod) -> bool {
+    !JDK.iter().any(|prefix| method.class.starts_with(prefix))
 }
 
 /// Returns the place of the method that was called for the hand-over: the outermost one of those of the JDK at the beginning. `None`: there is none above.
@@ -126,9 +161,11 @@ fn first_above(stack: &[Arc<CountedMethod>]) -> Option<usize> {
     stack.iter().position(|method| !is_between(method))?.checked_sub(1)
 }
 
+/// Numbers up to now.
+static GIVEN: AtomicU32 = AtomicU32::new(0);
+
 /// A number is never given twice: a task may wait until others ask.
 fn next_number() -> Option<u32> {
-    static GIVEN: AtomicU32 = AtomicU32::new(0);
     // Java code has it as an int.
     let more = |given: u32| Some(given + 1).filter(|next| i32::try_from(*next).is_ok());
     GIVEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|given| given + 1)
@@ -166,7 +203,8 @@ mod tests {
     #[test]
     fn the_same_way_has_the_same_number_as_far_as_it_is_kept() {
         let of = HandOvers::default();
-        let deep = |outermost: &str| format!("{SUBMIT} {} {outermost}", ["a.A.a"; ABOVE].join(" "));
+        let deep =
+            |outermost: &str| format!("{SUBMIT} {} {outermost}", ["java.util.List.forEach a.A.a"; ABOVE].join(" "));
         let first = number(&of, &deep("b.B.b")).unwrap();
         assert_eq!(number(&of, &deep("c.C.c")), Some(first));
         assert!(!of.way(first).unwrap().is_whole);

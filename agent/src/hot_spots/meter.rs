@@ -58,24 +58,36 @@ impl Meter {
         self.millis(used).is_none().then_some(used)
     }
 
-    /// Reads what the present thread has used up to now; `allocated` is what it has allocated.
-    pub(super) fn read(&self, allocated: u64) -> Option<Reading> {
+    /// What is used by a hook itself, about: of calls that use less than some of that, shares would be mostly those of hooks.
+    pub(crate) fn own_price(&self) -> f64 {
+        match self {
+            Meter::Wall | Meter::Allocated => 0.0,
+            Meter::Cpu => 1_000.0,
+            Meter::Counter(_) => 3_000.0,
+        }
+    }
+
+    /// Reads what the present thread has used up to now; `allocated` is what it has allocated, `None` for a virtual one: what its carrier has used may be others'.
+    pub(super) fn read(&self, allocated: Option<u64>) -> Option<Reading> {
+        if matches!(self, Meter::Wall) {
+            return Some(Reading { thread: 0, used: 0 });
+        }
+        let allocated = allocated?;
         let (thread, used) = match self {
             Meter::Wall => (0, 0),
             Meter::Cpu => (present_thread(), u64::try_from(thread_cpu_time().as_nanos()).ok()?),
-            // Of a virtual thread nothing is known.
             Meter::Allocated => (0, Some(allocated).filter(|bytes| *bytes > 0)?),
             Meter::Counter(counters) => counters.read()?,
         };
         Some(Reading { thread, used })
     }
 
-    /// Returns what a call has used that took this time. `None` for one that went on on another thread of the operating system, as calls on virtual threads may.
-    pub(super) fn used(&self, since: Option<Reading>, (time, allocated): (u64, u64)) -> Option<u64> {
-        let since = since?;
+    /// Returns what a call has used between two readings that took this time; `None` if it was not measured.
+    pub(super) fn used(&self, since: Option<Reading>, now: Option<Reading>, time: u64) -> Option<u64> {
+        let (since, now) = since.zip(now)?;
         match self {
             Meter::Wall => Some(time),
-            _ => self.read(allocated).filter(|now| now.thread == since.thread)?.used.checked_sub(since.used),
+            _ => Some(now).filter(|now| now.thread == since.thread)?.used.checked_sub(since.used),
         }
     }
 }
@@ -88,14 +100,15 @@ mod tests {
     fn a_call_has_what_its_thread_has_used_meanwhile() {
         let (wall, cpu, allocated) =
             (Meter::by(HotBy::Wall).unwrap(), Meter::by(HotBy::Cpu).unwrap(), Meter::by(HotBy::Allocated).unwrap());
-        assert_eq!(wall.used(wall.read(0), (70, 0)), Some(70));
-        assert_eq!(allocated.used(allocated.read(1_000), (70, 1_240)), Some(240));
-        assert_eq!(allocated.used(None, (70, 1_240)), None, "it began before");
-        let since = cpu.read(0);
+        assert_eq!(wall.used(wall.read(None), wall.read(None), 70), Some(70), "on virtual threads, too");
+        let [begin, end] = [1_000, 1_240].map(|bytes| allocated.read(Some(bytes)));
+        assert_eq!((allocated.used(begin, end, 70), allocated.used(None, end, 70)), (Some(240), None));
+        assert!(allocated.read(Some(0)).is_none() && allocated.read(None).is_none() && cpu.read(None).is_none());
+        let since = cpu.read(Some(0));
         std::thread::sleep(std::time::Duration::from_millis(20));
-        assert!(cpu.used(since, (0, 0)).is_some_and(|used| used < 10_000_000), "it has waited");
-        let elsewhere = std::thread::scope(|scope| scope.spawn(|| cpu.used(since, (0, 0))).join().unwrap());
-        assert_eq!(elsewhere, None);
+        assert!(cpu.used(since, cpu.read(Some(0)), 0).is_some_and(|used| used < 10_000_000), "it has waited");
+        let elsewhere = std::thread::scope(|scope| scope.spawn(|| cpu.read(Some(0))).join().unwrap());
+        assert_eq!(cpu.used(since, elsewhere, 0), None);
         assert!(Meter::by(HotBy::Locks).unwrap_err().contains("not by `locks`"));
     }
 

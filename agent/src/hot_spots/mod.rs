@@ -21,7 +21,7 @@ mod thread_samples;
 use std::time::{Duration, Instant};
 
 pub(crate) use attribution::{Attribution, BEGINS, CalledMethod, TASK_BEGINS};
-pub(crate) use counted_calls::CountedCalls;
+pub(crate) use counted_calls::{CountedCalls, FoundCallers};
 pub(crate) use hand_overs::HandOvers;
 pub(crate) use jvm_threads::JvmThreadTimes;
 pub(crate) use margin::margin;

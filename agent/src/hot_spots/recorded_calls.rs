@@ -56,9 +56,7 @@ impl Detector for RecordedCalls {
             let method = CountedMethod {
                 text: method_text(class, name, descriptor).into(),
                 class: class.into(),
-                is_go_between: false,
-                is_of_threads: false,
-                unnamed: None,
+                ..CountedMethod::default()
             };
             tally.add(&method, Seen { weight: calls as f64, samples: calls, kind: None, waits: false });
         }

@@ -263,9 +263,6 @@ impl Session {
         if claim.diagnosis.is_some() && claim.probes.reaches_across_threads() {
             contexts::of_process().look_at_tasks(LooksAtTasks::Diagnosis, false);
         }
-        if claim.caller_hook.is_some() && claim.probes.reaches_across_threads() {
-            contexts::of_process().look_at_tasks(LooksAtTasks::Finder, false);
-        }
         let taken = self.take_away(closed, measured, &claim.changed_classes());
         self.end_handover(claim);
         taken

@@ -88,7 +88,7 @@ pub(crate) fn level_of(
                 margin(part(sum.calls, sums.calls), sums.calls as f64).max(of_hook)
             }),
             time_ms: timed.filter(|_| !has_amounts).map(|sum| sum.nanos as f64 / 1e6),
-            amount: timed.filter(|_| has_amounts).map(|sum| sum.nanos as f64),
+            amount: timed.filter(|_| has_amounts && sums.nanos > 0).map(|sum| sum.nanos as f64),
             time_share: timed.filter(|_| sums.nanos > 0).map(|sum| part(sum.nanos, sums.nanos)),
             time_margin: hook_margins(text)[1].filter(|_| timed.is_some()),
             cpu_share: sampled.filter(|of| of.is_sampled()).map(|of| of.share),

@@ -192,8 +192,11 @@ messages! {
     pub struct HookFigures {
         /// Calls of the method. One that it makes itself, or that others make on its behalf, is a part of that one.
         pub calls: u64,
-        /// How many of them have not ended meanwhile: they have no time.
+        /// How many of them have not ended meanwhile, or could not be measured: they have no time.
         pub unended: u64,
+        /// Whether they use so little that their shares are mostly those of the hook itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub too_little: bool,
         /// Calls within calls of the method, which are not counted.
         pub nested: u64,
         /// How often the hook was on.
@@ -223,7 +226,7 @@ messages! {
         /// What they have used, by a hook, where that is no time: bytes, cycles, instructions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub amount: Option<f64>,
-        /// Their part of all time of the method, or of all that it has used (0 to 1).
+        /// Their part of all time of the method, or of all that it has used (0 to 1); 0 without a margin if a hook has measured none of them.
         pub time_share: f64,
         /// The share of time is off by more than this in one of twenty cases (0 to 1); absent where samples are biased, and nothing can be said.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -38,6 +38,10 @@ struct Attributes {
 const HARDWARE: u32 = 0;
 #[cfg(test)]
 const SOFTWARE: u32 = 1;
+/// Threads with a counter at a time: each has a descriptor, of which the application needs some, too. Others are not measured.
+const MOST_THREADS: usize = 128;
+/// The counter is read with the time for which it was wanted, and that for which it counted.
+const WITH_TIMES: u64 = 0b11;
 /// Not what the kernel and a hypervisor do.
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
@@ -62,15 +66,19 @@ impl ThreadCounters {
     pub(crate) fn read(&self) -> Option<(i32, u64)> {
         let thread = present_thread();
         let by_thread = &mut *self.by_thread.lock();
+        let has_room = by_thread.len() < MOST_THREADS;
         let counter = match by_thread.entry(thread) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(open(self.kind).ok()?),
+            Entry::Vacant(new) if has_room => new.insert(open(self.kind).ok()?),
+            Entry::Vacant(_) => return None,
         };
-        let mut value = 0_u64;
-        let (buffer, length) = ((&raw mut value).cast(), size_of::<u64>());
+        let mut values = [0_u64; 3];
+        let (buffer, length) = (values.as_mut_ptr().cast(), size_of_val(&values));
         // SAFETY: an open descriptor, and a buffer of this length on our stack.
         let read = unsafe { libc::read(counter.as_raw_fd(), buffer, length) };
-        (usize::try_from(read) == Ok(length)).then_some((thread, value))
+        let [value, wanted, counted] = values;
+        // Where others share the processor's few counters, each counts for a part of the time only.
+        (usize::try_from(read) == Ok(length) && wanted == counted).then_some((thread, value))
     }
 }
 
@@ -93,7 +101,7 @@ fn open(kind: CounterKind) -> Result<OwnedFd, Error> {
         config,
         sample_period: 0,
         sample_type: 0,
-        read_format: 0,
+        read_format: WITH_TIMES,
         flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
         wakeup: 0,
         breakpoint: 0,

@@ -101,10 +101,10 @@ extern "system" fn is_called_directly(env: *mut jni::JNIEnv, _class: jni::jclass
 pub(crate) struct HookCallbacks {
     /// A call begins whose hook is on, which has this number; returns its row.
     pub(crate) entered: fn(u32, StackedCall, OwnStack<'_>) -> u32,
-    /// It ends: number, thread, row, time and what the thread has allocated in its life.
-    pub(crate) ended: fn(u32, u64, u32, (u64, u64)),
-    /// A task is handed over; returns the number of who does that, 0 if it is not known.
-    pub(crate) hands_over: fn(OwnStack<'_>) -> u32,
+    /// It ends: number, thread, row, time and what the thread has allocated in its life, as above.
+    pub(crate) ended: fn(u32, u64, u32, (u64, Option<u64>)),
+    /// A task is handed over; returns the number of who does that, as Java code has it.
+    pub(crate) hands_over: fn(OwnStack<'_>) -> i32,
 }
 
 /// A call that begins.
@@ -114,8 +114,8 @@ pub(crate) struct StackedCall {
     pub(crate) thread: u64,
     /// By whom the task was handed over that the thread runs; 0 if that is not known.
     pub(crate) handed_over_by: u32,
-    /// What the thread has allocated in its life.
-    pub(crate) allocated: u64,
+    /// What the thread has allocated in its life; 0 if that is unknown, `None` for a virtual thread.
+    pub(crate) allocated: Option<u64>,
 }
 
 static HOOKED_CALLS: OnceLock<(Jvmti, i64, HookCallbacks)> = OnceLock::new();
@@ -162,20 +162,19 @@ extern "system" fn call_entered(
         // SAFETY: the JVM passes the environment of this thread, which it calls in the live phase.
         let Some(jni) = (unsafe { Jni::from_raw(env) }) else { return 0 };
         let handed_over_by = u32::try_from(handed_over_by).unwrap_or(0);
-        let call = StackedCall { thread: thread as u64, handed_over_by, allocated: allocated as u64 };
+        let call = StackedCall { thread: thread as u64, handed_over_by, allocated: u64::try_from(allocated).ok() };
         (calls.entered)(hook, call, OwnStack { jvmti: *jvmti, jni: &jni })
     });
     jni::jint::try_from(row).unwrap_or(0)
 }
 
 extern "system" fn task_handed_over(env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jint {
-    let by = event_guard::run(Event::Native, || {
+    event_guard::run(Event::Native, || {
         let Some((jvmti, _, calls)) = HOOKED_CALLS.get() else { return 0 };
         // SAFETY: the JVM passes the environment of this thread, which it calls in the live phase.
         let Some(jni) = (unsafe { Jni::from_raw(env) }) else { return 0 };
         (calls.hands_over)(OwnStack { jvmti: *jvmti, jni: &jni })
-    });
-    jni::jint::try_from(by).unwrap_or(0)
+    })
 }
 
 extern "system" fn call_ended(
@@ -192,6 +191,6 @@ extern "system" fn call_ended(
         else {
             return;
         };
-        (calls.ended)(hook, thread as u64, row, (u64::try_from(time).unwrap_or(0), allocated as u64));
+        (calls.ended)(hook, thread as u64, row, (u64::try_from(time).unwrap_or(0), u64::try_from(allocated).ok()));
     });
 }

@@ -17,7 +17,7 @@ use crate::call_sites::MethodKey;
 use crate::caller_hooks::{self, CallerHook};
 use crate::contexts::{self, LooksAtTasks};
 use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
-use crate::hot_spots::{CountedCalls, HandOvers, Meter, wait};
+use crate::hot_spots::{CountedCalls, FoundCallers, HandOvers, Meter, wait};
 use crate::jvm_figures::FullCalls;
 use crate::random::Random;
 use crate::reconcile::Change;
@@ -100,11 +100,16 @@ struct Inserted<'s> {
     number: u32,
     text: String,
     since: Instant,
+    /// Whether it asks who hands tasks over.
+    looks_at_tasks: bool,
 }
 
 impl Drop for Inserted<'_> {
     fn drop(&mut self) {
         caller_hooks::of_process().close(self.number);
+        if self.looks_at_tasks {
+            contexts::of_process().look_at_tasks(LooksAtTasks::Finder, false);
+        }
         let _one_at_a_time = self.session.reloading.lock();
         // Not if somebody else has ended the claim, with all that belongs to that.
         if let Some(claim) = self.session.instrumentation.claims.remove(self.claim) {
@@ -164,16 +169,15 @@ impl Session {
         notices.extend(is_leaving.then(|| "cut short: the recording ended, or the agent was detached".to_owned()));
         let seconds = inserted.since.elapsed().as_secs_f64();
         drop(inserted);
-        match found.calls {
-            0 => notices.push("no call of it began while the hook was on".to_owned()),
-            calls if found.unended as f64 > calls as f64 * UNENDED => notices.push(format!(
-                "{} of {} had not ended yet, or went on on another thread of the operating system, and were not measured: they may be mostly of one caller",
-                found.unended,
-                counted(calls, "call")
-            )),
-            _ => {}
-        }
-        let hook = HookFigures { calls: found.calls, unended: found.unended, nested: found.nested, windows, seconds };
+        notices.extend(doubts(&found, by));
+        let hook = HookFigures {
+            calls: found.calls,
+            unended: found.unended + found.unmeasured,
+            nested: found.nested,
+            windows,
+            seconds,
+            too_little: found.too_little,
+        };
         Ok(Callers {
             method: request.method.clone(),
             by,
@@ -224,12 +228,13 @@ impl Session {
         let expiry = Expiry::exactly(limits, Instant::now(), None);
         let hook = Some(CallerHook { number, methods: keys });
         let claim = Claim { caller_hook: hook, kept: Kept::ForWalk, ..Claim::new(id, probes, expiry) };
-        self.instrumentation.claims.add(claim);
-        if request.across_threads {
+        let looks_at_tasks = request.across_threads;
+        if looks_at_tasks {
             contexts::of_process().look_at_tasks(LooksAtTasks::Finder, true);
         }
+        self.instrumentation.claims.add(claim);
         // From here on it is removed, whatever happens; `one_at_a_time` is free again by then, as it is dropped first.
-        let inserted = Inserted { session: self, claim: id, number, text, since: Instant::now() };
+        let inserted = Inserted { session: self, claim: id, number, text, since: Instant::now(), looks_at_tasks };
         let one_at_a_time = one_at_a_time;
         // Asked after it was added: a stop that did not find it there had not begun before.
         if self.instrumentation.is_leaving() {
@@ -268,6 +273,35 @@ impl Session {
         let refused = || classes.iter().find_map(|class| refused.get(&to_source(class)).cloned());
         waits.or_else(refused).unwrap_or_else(|| "`instr explain --live` says why".to_owned())
     }
+}
+
+/// What should be known about these figures.
+fn doubts(found: &FoundCallers, by: HotBy) -> Vec<String> {
+    let FoundCallers { calls, unended, unmeasured, too_little, .. } = *found;
+    if calls == 0 {
+        return vec!["no call of it began while the hook was on".to_owned()];
+    }
+    let mut doubts = Vec::new();
+    if unended as f64 > calls as f64 * UNENDED {
+        doubts.push(format!(
+            "{unended} of {} had not ended yet and have no time: they may be mostly of one caller",
+            counted(calls, "call")
+        ));
+    }
+    if unmeasured > 0 {
+        doubts.push(format!(
+            "{unmeasured} of {} could not be measured by `{}`: on virtual threads, or on too many threads",
+            counted(calls, "call"),
+            by.name()
+        ));
+    }
+    if too_little {
+        doubts.push(format!(
+            "these calls use so little that their shares of `{}` are mostly those of the hook itself",
+            by.name()
+        ));
+    }
+    doubts
 }
 
 fn goal(request: &CallersRequest) -> Result<Goal, Refusal> {

@@ -11,6 +11,9 @@ use super::run::Run;
 use crate::recorder::CallSum;
 use crate::walks::{ByHook, Measured};
 
+/// Calls that have not ended or were not measured, up to this part, leave shares of the rest what they are.
+const UNMEASURED: f64 = 0.05;
+
 impl Run<'_> {
     /// Counts calls of methods of the present level by a hook, where probes do not say enough; returns what is known of these methods.
     pub(super) fn count_by_hooks(&mut self, goes_on: &dyn Fn() -> bool) -> FxHashMap<Arc<str>, Measured> {
@@ -21,32 +24,57 @@ impl Run<'_> {
             if !goes_on() {
                 break;
             }
-            let is_handed_over = self.is_handed_over(&callee);
+            let mut is_handed_over = self.is_handed_over(&callee);
             let what = if is_handed_over { "looking for who hands over" } else { "counting calls of" };
             self.set_state(&format!("{what} {callee}"));
-            let request = CallersRequest {
-                by: Some(self.options.metric.unwrap_or(HotBy::Wall)),
-                seconds: Some(self.options.period.as_secs().max(1)),
-                hits: Some(self.options.calls.min(USUAL_HITS)),
-                across_threads: is_handed_over,
-                ..CallersRequest::default()
-            };
-            match self.callers_by_hook(&callee, request, goes_on) {
+            let mut counted_calls = self.counted_calls(&callee, is_handed_over, goes_on);
+            // What no sample has met says only now that it begins tasks.
+            if let Ok(found) = &counted_calls
+                && !is_handed_over
+            {
+                self.note_hooked(&callee, found);
+                is_handed_over = self.is_handed_over(&callee);
+                if is_handed_over {
+                    counted_calls = self.counted_calls(&callee, true, goes_on);
+                }
+            }
+            match counted_calls {
                 Ok(found) if !found.callers.is_empty() => {
-                    let policy = &self.options.policy;
-                    for ascent in &mut self.ascents {
-                        ascent.note_hooked(&callee, &hooked(&found), policy);
-                    }
+                    self.note_hooked(&callee, &found);
+                    found.notices.iter().for_each(|notice| self.note(format!("{callee}: {notice}")));
                     counted.insert(callee, measured(&found));
                 }
-                Ok(_) if is_handed_over => self.note(format!(
-                    "who hands over {callee} is unknown: no task that begins with it was handed over and begun meanwhile"
+                Ok(found) if is_handed_over => self.note(format!(
+                    "who hands over {callee} is unknown: no task that begins with it was handed over and begun meanwhile{}",
+                    found.notices.iter().map(|notice| format!("; {notice}")).collect::<String>()
                 )),
-                Ok(_) => {}
+                Ok(found) => found.notices.iter().for_each(|notice| self.note(format!("{callee}: {notice}"))),
                 Err(reason) => self.note(format!("calls of {callee} are not counted: {reason}")),
             }
         }
         counted
+    }
+
+    fn counted_calls(
+        &mut self,
+        callee: &str,
+        across_threads: bool,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Callers, String> {
+        let request = CallersRequest {
+            by: Some(self.options.metric.unwrap_or(HotBy::Wall)),
+            seconds: Some(self.options.period.as_secs_f64().ceil() as u64),
+            hits: Some(self.options.calls.min(USUAL_HITS)),
+            across_threads,
+            ..CallersRequest::default()
+        };
+        self.callers_by_hook(callee, request, goes_on)
+    }
+
+    fn note_hooked(&mut self, callee: &Arc<str>, found: &Callers) {
+        for ascent in &mut self.ascents {
+            ascent.note_hooked(callee, &hooked(found), &self.options.policy);
+        }
     }
 
     /// Whether tasks or threads begin with a method, and one looks who hands them over.
@@ -58,7 +86,10 @@ impl Run<'_> {
 }
 
 fn measured(found: &Callers) -> Measured {
-    let used = |of: &control::Caller| of.amount.unwrap_or(of.time_ms * 1e6) as u64;
+    // If too many are not measured, or little is used, shares may be those of something else.
+    let is_doubtful = found.hook.as_ref().is_some_and(|hook| hook.unended as f64 > hook.calls as f64 * UNMEASURED);
+    let is_known = !is_doubtful && !found.hook.as_ref().is_some_and(|hook| hook.too_little);
+    let used = |of: &control::Caller| if is_known { of.amount.unwrap_or(of.time_ms * 1e6) as u64 } else { 0 };
     let sum = |of: &control::Caller| CallSum { calls: of.calls.unwrap_or(0), nanos: used(of) };
     let by_caller: FxHashMap<Arc<str>, CallSum> =
         found.callers.iter().map(|of| (Arc::from(of.method.as_str()), sum(of))).collect();
@@ -70,7 +101,7 @@ fn measured(found: &Callers) -> Measured {
         without_caller: CallSum { calls: all.saturating_sub(known), nanos: 0 },
         by_hook: Some(ByHook {
             margins: found.callers.iter().map(margins).collect(),
-            has_amounts: found.by != HotBy::Wall,
+            has_amounts: found.callers.iter().any(|of| of.amount.is_some()),
         }),
     }
 }

@@ -87,7 +87,10 @@ impl Run<'_> {
     pub(super) fn worth_a_hook(&self, mut methods: Vec<Arc<str>>) -> Vec<Arc<str>> {
         let mut looked_at: FxHashSet<Arc<str>> = FxHashSet::default();
         methods.retain(|of| self.is_called(of) && looked_at.insert(Arc::clone(of)));
-        methods.truncate(MOST_HOOKED);
+        if methods.len() > MOST_HOOKED {
+            let left_out = methods.split_off(MOST_HOOKED).join(", ");
+            self.note(format!("a hook looks at {MOST_HOOKED} methods of a level, so not at {left_out}"));
+        }
         methods
     }
 

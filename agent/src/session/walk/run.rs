@@ -264,7 +264,7 @@ impl<'s> Run<'s> {
     /// Why the calls of a method were not measured.
     fn why_not(&self, callee: &Arc<str>, followed: &[Arc<str>]) -> String {
         if self.options.metric.is_some() {
-            return format!("not counted: hooks count calls of {MOST_HOOKED} methods of a level");
+            return "not counted by a hook: no call of it began, or it takes none (below)".to_owned();
         }
         if let Some(reason) = self.without.get(callee) {
             return format!("not measured: {reason}");

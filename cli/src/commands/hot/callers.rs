@@ -94,7 +94,9 @@ fn by_hook(found: &Callers, hook: &HookFigures) -> String {
     }
     for caller in &found.callers {
         let calls = format!("{:>8}  {:<6}", percent(caller.calls_share.unwrap_or(0.0)), margin(caller.calls_margin));
-        let time = format!("{:>8}  {:<6}", percent(caller.time_share), margin(caller.margin));
+        // Without a margin, none of its calls was measured.
+        let share = caller.margin.map_or_else(String::new, |_| percent(caller.time_share));
+        let time = format!("{share:>8}  {:<6}", margin(caller.margin));
         let _ = writeln!(text, "{calls} {time}  {}{}", caller.method, via(caller));
     }
     for without in &found.without_caller {
@@ -205,7 +207,14 @@ mod tests {
             seconds: 8.5,
             source: "finder".to_owned(),
             why: Some("the samples are biased".to_owned()),
-            hook: Some(HookFigures { calls: 2_500, unended: 0, nested: 7, windows: 250, seconds: 10.0 }),
+            hook: Some(HookFigures {
+                calls: 2_500,
+                unended: 0,
+                nested: 7,
+                windows: 250,
+                seconds: 10.0,
+                too_little: false,
+            }),
             sampler: "jvmti".to_owned(),
             bias: None,
             samples: 0,

@@ -13,6 +13,7 @@ public final class CallerFinder {
     private static final int WARM_UP = 64;
     private static final int WARM_UPS = 10_000;
     private static final int RARELY = 16;
+    static final int BY_ITSELF = -1;
 
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long TABLE = table();
@@ -28,10 +29,10 @@ public final class CallerFinder {
      */
     private static native int entered(int hook, long thread, int handedOverBy, long allocated);
 
-    /** Has the agent look who hands a task over; returns the number of that, 0 if it is not known. */
+    /** Has the agent look who hands a task over; returns the number of that, 0 if it is not known, {@link #BY_ITSELF} if the JDK itself does it. */
     static native int handsOver();
 
-    /** Tells the agent that a call of this row has ended, how long it took, and what the thread has allocated in its life. */
+    /** Tells the agent that a call of this row has ended, how long it took, and what the thread has allocated in its life, -1 for a virtual one. */
     private static native void ended(int hook, long thread, int row, long time, long allocated);
 
     /** A thread that is being attached has no id yet: 0. */
@@ -46,7 +47,7 @@ public final class CallerFinder {
      * @return the row of its caller; 0 if it is not counted
      */
     public static int enter(int hook) {
-        return U.getByte(TABLE + (hook & BYTES - 1)) == 0 ? 0 : entered(hook, thread(), Handover.handedOverBy(), Full.allocated(Thread.currentThread()));
+        return U.getByte(TABLE + (hook & BYTES - 1)) == 0 ? 0 : entered(hook, thread(), Handover.handedOverBy(), Full.allocatedInLife());
     }
 
     /**
@@ -67,7 +68,7 @@ public final class CallerFinder {
      * @param hook the number of the hook, {@link Target#id()}
      */
     public static void exit(int row, long start, int hook) {
-        if (row != 0) ended(hook, thread(), row, Clock.now() - start, Full.allocated(Thread.currentThread()));
+        if (row != 0) ended(hook, thread(), row, Clock.now() - start, Full.allocatedInLife());
     }
 
     /** Goes both ways, on and off: what is compiled with a hook that is off need not be compiled again when it is on. */

@@ -153,8 +153,14 @@ public final class Full {
         if (thrown != null) countType(thrown);
     }
 
+    /** Bytes that the present thread has allocated in its life; 0 if that is unknown, -1 for a virtual one, which shares its carrier with others. */
+    static long allocatedInLife() {
+        Thread thread = Thread.currentThread();
+        return U.getLong(thread, THREAD_STRUCTURE) == 0 ? -1 : allocated(thread);
+    }
+
     /** Bytes that the thread has allocated in its life: those of earlier buffers and the used part of the present one. */
-    static long allocated(Thread thread) {
+    private static long allocated(Thread thread) {
         long structure = U.getLong(thread, THREAD_STRUCTURE);
         if (structure == 0 || allocatedBytes == 0) return 0;
         long used = U.getLong(structure + bufferTop) - U.getLong(structure + bufferStart);

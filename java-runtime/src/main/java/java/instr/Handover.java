@@ -20,8 +20,8 @@ public final class Handover {
     private static final int WANTED = 40;
     /** ... how many tasks run with what they have taken along; ... */
     private static final int RUNNING = 48;
-    /** ... how many caller finders ask who hands tasks over; ... */
-    private static final int FINDERS = 56;
+    /** ... from which number on it is known who has handed a task over, as long as caller finders ask for that, 0 otherwise; ... */
+    private static final int KNOWN_FROM = 56;
     /** ... and for each step, when it was given to its context. */
     private static final int SINCE = 64;
 
@@ -267,7 +267,8 @@ public final class Handover {
         static Luggage ofThread(boolean isPart) {
             SharedCall call = Sites.sharedCall();
             long place = Places.held();
-            int by = U.getLong(TABLE + FINDERS) == 0L ? 0 : by(place, isPart);
+            long knownFrom = U.getLong(TABLE + KNOWN_FROM);
+            int by = knownFrom == 0L ? 0 : by(place, isPart, knownFrom);
             if (place == 0L) return call == null && by == 0 ? null : new Luggage(NOTHING.words, 0L, call, by);
             // First: a step that is given again meanwhile is newer than this.
             long epoch = U.getLong(TABLE + EPOCH);
@@ -281,12 +282,16 @@ public final class Handover {
             return any == 0L && call == null && by == 0 ? null : new Luggage(words, epoch, call, by);
         }
 
-        /** Parts of a task, and stages that a pool hands over by itself, were handed over by the same method as the whole. So a fork needs no look at the stack. */
-        private static int by(long place, boolean isPart) {
-            int ofWhole = PlaceTable.handedOverBy(place);
-            if (isPart && ofWhole != 0) return ofWhole;
+        /**
+         * Parts of a task of a fork-join pool were handed over by the same method as the whole, so a fork needs no look at the stack; the same holds for what a pool
+         * hands over by itself.
+         */
+        private static int by(long place, boolean isPart, long knownFrom) {
+            int before = PlaceTable.handedOverBy(place);
+            int ofWhole = before < knownFrom ? 0 : before;
+            if (isPart && ofWhole != 0 && Thread.currentThread() instanceof ForkJoinWorkerThread) return ofWhole;
             int seen = CallerFinder.handsOver();
-            return seen != 0 ? seen : ofWhole;
+            return seen == CallerFinder.BY_ITSELF ? ofWhole : seen;
         }
 
         /**
