@@ -33,7 +33,7 @@ class WalkPlanIT {
     void theNextRunHasTheProbesFromTheStart(Jdk jdk) throws IOException {
         Path plan = RunDirectories.create().resolve("plan.toml");
         JsonNode first;
-        try (Dialog program = TwoHotMethods.start(jdk, RunDirectories.create())) {
+        try (Dialog program = TwoHotMethods.start(jdk, RunDirectories.create(), AgentConfig.of("[[rule]]\nclass = \"other.**\"\n"))) {
             first = walk(program, "--plan", plan.toString());
             Finished again = Tool.instr(List.of("walk", String.valueOf(program.pid()), "--plan", plan.toString()));
             assertTrue(again.exitCode() == 1 && again.stderr().contains("is there already"), again::toString);
