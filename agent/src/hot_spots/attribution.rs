@@ -85,7 +85,7 @@ impl CalledMethod {
             if let Some(beginning) = beginning(of, above.get(at..).unwrap_or_default(), &passes) {
                 return Attributed::Reason(if truncated { CUT_OFF } else { beginning });
             }
-            if !self.passes(method) {
+            if !self.passes(method) && !runs_task(of, method) {
                 return named(method, via);
             }
             via = via.or(Some(*method));
@@ -112,6 +112,11 @@ pub(super) fn beginning(
     let is_beginning = above.iter().all(|method| method.is_of_threads || passes(method));
     let is_task = || above.iter().any(|method| method.is_of_pools());
     is_beginning.then(|| if is_task() { TASK_BEGINS } else { BEGINS })
+}
+
+/// Whether a method runs another one only as a task, as a future does at once that is complete.
+pub(super) fn runs_task(of: Option<&CountedMethod>, method: &CountedMethod) -> bool {
+    method.runs_tasks && !of.is_some_and(|of| of.is_of_threads)
 }
 
 fn named<'a>(method: &'a CountedMethod, via: Option<&'a CountedMethod>) -> Attributed<'a> {
@@ -196,6 +201,9 @@ mod tests {
         assert_eq!(caller(&in_pool(&["a.B.hot", "a.B$$Lambda+0x1.run"]), false), TASK_BEGINS);
         assert_eq!(caller(&in_pool(&["a.B.hot", "a.B.task"]), false), "a.B.task");
         assert_eq!(caller(&in_pool(&["a.B.hot"]), true), CUT_OFF, "who knows what is above");
+        let stage = "java.util.concurrent.CompletableFuture.uniRunNow";
+        let now = ["a.B.hot", stage, "java.util.concurrent.CompletableFuture.thenRun", "a.B.b"];
+        assert_eq!(caller(&now, false), format!("a.B.b via {stage}"), "a stage of a future that is complete");
         let of_map = "java.util.concurrent.ConcurrentHashMap.forEach";
         assert_eq!(caller(&["a.B.hot", of_map, "a.B.task", "java.lang.Thread.run"], false), of_map);
         assert_eq!(caller_of(pool[0], &in_pool(&[]), false), pool[1], "who asks for it gets it");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use instrument_core::rules::patterns::NameGlob;
 use rustc_hash::FxHashMap;
 
-use super::attribution::{BEGINS, CUT_OFF, beginning};
+use super::attribution::{BEGINS, CUT_OFF, beginning, runs_task};
 use super::counted_method::CountedMethod;
 use super::margin::margin;
 use super::seen::Seen;
@@ -157,7 +157,7 @@ impl SampledStacks {
                     caller = Err(begins);
                     break;
                 }
-                if !passes(method) {
+                if !passes(method) && !runs_task(stack.get(place).copied(), method) {
                     caller = Ok(*number);
                     break;
                 }

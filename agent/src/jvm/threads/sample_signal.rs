@@ -188,6 +188,9 @@ fn known_slot(number: usize) -> Option<&'static ThreadSlot> {
     unsafe { block.as_ref() }?.get(number % BLOCK)
 }
 
+/// Setting a timer takes less than this.
+const SOONEST: Duration = Duration::from_micros(10);
+
 impl ThreadSlot {
     const fn new() -> ThreadSlot {
         ThreadSlot {
@@ -229,7 +232,9 @@ impl ThreadSlot {
         let first = self.moments.begin(registration, interval, kernel_tick());
         self.os_thread.store(os_thread, Ordering::Release);
         self.timer.store(timer as i64, Ordering::Release);
-        if !self.set(first) {
+        // One that has expired when it is set sends its signal at once, at no tick of the kernel: short threads would have many samples, all in this system call.
+        let used = nanos_of(clock_of(os_thread)).saturating_sub(self.begin.load(Ordering::Relaxed));
+        if !self.set(first.max(Duration::from_nanos(used) + SOONEST)) {
             let error = io::Error::last_os_error();
             self.stop();
             return Err(error);

@@ -329,7 +329,11 @@ fn hookable(meant: &[MeantMethod]) -> Result<(Vec<&MeantMethod>, Vec<String>), R
     if let (true, Some(first)) = (with.is_empty(), without.first()) {
         return Err(Refusal::from(line(first)).help(first.0.help.clone()));
     }
-    Ok((with.into_iter().map(|(method, _)| method).collect(), without.iter().map(line).collect()))
+    let with: Vec<&MeantMethod> = with.into_iter().map(|(method, _)| method).collect();
+    // A bridge has the same text as the method to which it forwards, if only the type of the result differs.
+    let is_bridge = |method: &MeantMethod| with.iter().any(|of| of.text == method.text);
+    let lines = without.iter().filter(|(method, _)| !is_bridge(method)).map(line).collect();
+    Ok((with, lines))
 }
 
 /// Has the hook count in short windows at random moments; returns how many there were.

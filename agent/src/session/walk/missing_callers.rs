@@ -111,7 +111,9 @@ impl Run<'_> {
         let through = self.options.through.iter().map(|class| class.text().to_owned()).collect();
         let request = CallersRequest { method: callee.to_owned(), through, ..request };
         self.hooks.note_finder();
-        self.session.find_callers(&request, &meant, goes_on).map_err(|refusal| refusal.to_string())
+        let found = self.session.find_callers(&request, &meant, goes_on).map_err(|refusal| refusal.to_string())?;
+        self.hooks.figures.calls += found.hook.as_ref().map_or(0, |hook| hook.calls);
+        Ok(found)
     }
 
     pub(super) fn note(&self, notice: String) {

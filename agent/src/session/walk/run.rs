@@ -26,7 +26,7 @@ const TOP_OF_NONE: usize = 5;
 /// Its methods begin threads: what they call is the loop of a thread, or ends it.
 const THREAD: &[u8] = b"java/lang/Thread";
 /// The methods of a level whose callers are looked for, or whose calls are counted, by a hook.
-pub(super) const MOST_HOOKED: usize = 4;
+pub(super) const MOST_HOOKED: usize = 8;
 pub(super) const NEVER_ENDS: &str =
     "no call of it began and ended while its callees were measured: the loop of a thread, or rarely called";
 pub(super) const ABOVE: &str = "it is above methods of which no call was measured";
@@ -221,7 +221,12 @@ impl<'s> Run<'s> {
                 continue;
             }
             let meant = self.session.meant_methods(method, None);
-            match meant.map(|all| all.into_iter().find(|of| of.text == **method)) {
+            // A bridge has the same text as the method to which it forwards, if only the type of the result differs.
+            let of_text = meant.map(|mut all| {
+                all.retain(|of| of.text == **method);
+                all.into_iter().min_by_key(|of| of.obstacle.is_some())
+            });
+            match of_text {
                 Ok(Some(meant)) => match meant.obstacle {
                     Some(reason) => _ = self.without.insert(Arc::clone(method), reason),
                     None if *meant.key.class == *THREAD => {
@@ -264,7 +269,7 @@ impl<'s> Run<'s> {
     /// Why the calls of a method were not measured.
     fn why_not(&self, callee: &Arc<str>, followed: &[Arc<str>]) -> String {
         if self.options.metric.is_some() {
-            return "not counted by a hook: no call of it began, or it takes none (below)".to_owned();
+            return "not counted by a hook: no call of it began, tasks or threads begin there, or it takes none (the notices say why)".to_owned();
         }
         if let Some(reason) = self.without.get(callee) {
             return format!("not measured: {reason}");

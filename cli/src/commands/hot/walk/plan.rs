@@ -8,12 +8,17 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use control::Walk;
 
-/// Nothing is written over. Called before the walk, so that none is made in vain.
+/// Nothing is written over, and there is a place for it. Called before the walk, so that none is made in vain.
 pub(super) fn check(file: &Path) -> Result<()> {
     if file.exists() {
         anyhow::bail!("{} is there already: name another file", file.display());
     }
-    Ok(())
+    OpenOptions::new().write(true).create_new(true).open(file).with_context(|| cannot(file))?;
+    std::fs::remove_file(file).with_context(|| cannot(file))
+}
+
+fn cannot(file: &Path) -> String {
+    format!("the plan cannot be written to {}", file.display())
 }
 
 /// Writes the plan of a walk; returns how many methods it has.
@@ -22,7 +27,7 @@ pub(super) fn write(file: &Path, walk: &Walk) -> Result<usize> {
     let mut open = OpenOptions::new();
     let text = text(&methods);
     let written = open.write(true).create_new(true).open(file).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.with_context(|| format!("the plan cannot be written to {}", file.display()))?;
+    written.with_context(|| cannot(file))?;
     Ok(methods.len())
 }
 
@@ -41,7 +46,8 @@ fn met(walk: &Walk) -> Vec<&str> {
 }
 
 fn text(methods: &[&str]) -> String {
-    let mut text = "# The methods that `instr walk` has met on its way up. With this configuration their probes are there from the start, switched off, and the next walk changes no class for them:\n\
+    let mut text = "# The methods that `instr walk` has met on its way up. With this configuration their probes are there from the start, switched off, and the next walk changes no class for\n\
+                    # probes in them (hooks that look for callers still do):\n\
                     # java -agentpath:libinstr.so=THIS-FILE ..., then `instr walk PID`.\n\n\
                     [control]\nlive = true\n\n\
                     # They are named one by one, however small they are.\n[filter]\nleaf = false\nmax-bytes = 0\n"

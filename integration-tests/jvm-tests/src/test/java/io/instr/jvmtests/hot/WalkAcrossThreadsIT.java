@@ -61,9 +61,17 @@ class WalkAcrossThreadsIT {
         assertWalk(jdk, "stage");
     }
 
+    /** They are short: starting the timer of a thread is no sample. */
     @EachJdk(oldestAndNewest = true)
     void threads(Jdk jdk) throws IOException {
-        assertWalk(jdk, "thread");
+        try (Dialog program = start(jdk, "thread", null)) {
+            List<String> command = List.of("hot", String.valueOf(program.pid()), "--seconds", "3", "--share", "1", "--json");
+            JsonNode hot = new ObjectMapper().readTree(Tool.instr(command).assertExitCode(0).stdout());
+            assertTrue(hot.path("hot").path(0).path("method").asText().startsWith(TARGET + "$Burning.burn"), hot::toString);
+            assertTrue(!hot.toString().contains("timer_settime"), hot::toString);
+            walked(program, "2");
+            quit(program);
+        }
     }
 
     @EachJdk(from = 21)
