@@ -2,6 +2,8 @@
 
 mod caller_finder;
 
+pub(super) use caller_finder::too_many_copies;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

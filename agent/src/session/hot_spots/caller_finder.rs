@@ -15,6 +15,7 @@ use trace::report::counted;
 use super::{MOST_CALLERS, called};
 use crate::call_sites::MethodKey;
 use crate::caller_hooks::{self, CallerHook};
+use crate::classes::hierarchy::LoaderId;
 use crate::contexts::{self, LooksAtTasks};
 use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
 use crate::hot_spots::{CountedCalls, FoundCallers, HandOvers, Meter, wait};
@@ -34,6 +35,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const LONGER: Duration = Duration::from_secs(30);
 /// Methods that run on the way into the agent, or before there is a thread to look at.
 const THREAD: &[u8] = b"java/lang/Thread";
+/// Classes of one name that are changed.
+const MOST_COPIES: usize = 64;
 /// More calls than this part that have not ended make shares of time doubtful.
 const UNENDED: f64 = 0.05;
 
@@ -136,6 +139,9 @@ impl Session {
         let goal = goal(request)?;
         if let Some(reason) = self.why_paused() {
             return Err(Refusal::new(ErrorCode::Refused, reason));
+        }
+        if let Some(reason) = too_many_copies(meant) {
+            return Err(Refusal::from(format!("{} takes no hook: {reason}", request.method)));
         }
         let (methods, mut notices) = hookable(meant)?;
         let by = request.by.unwrap_or(HotBy::Wall);
@@ -313,6 +319,18 @@ fn goal(request: &CallersRequest) -> Result<Goal, Refusal> {
         return Err(Refusal::from(format!("{hits} calls: from 1 to {MOST_HITS} are possible")));
     }
     Ok(Goal { hits, time: Duration::from_secs(seconds) })
+}
+
+/// Why a method is left alone whose class has been loaded very often: each of its classes would be changed, one stop after the other.
+pub(in crate::session) fn too_many_copies(meant: &[MeantMethod]) -> Option<String> {
+    let loaders: FxHashSet<LoaderId> = meant.iter().map(|of| of.key.loader).collect();
+    let reason = || {
+        format!(
+            "its class is loaded {} times, by as many class loaders, some of which may be waiting for the collector: {MOST_COPIES} can be changed",
+            loaders.len()
+        )
+    };
+    (loaders.len() > MOST_COPIES).then(reason)
 }
 
 /// Returns the methods that can have a hook, and what is to be said about the others. Refuses if there is none.

@@ -17,6 +17,8 @@ use super::levels::{Seen, TwoLevels};
 use crate::hot_spots::{Listed, SampledStacks, Tally};
 use crate::random::Random;
 use crate::session::Session;
+use crate::session::callees::MeantMethod;
+use crate::session::hot_spots::too_many_copies;
 use crate::walks::{Ascent, Measured, Policy, level_of};
 
 /// Methods with this part of all samples are hot.
@@ -224,7 +226,9 @@ impl<'s> Run<'s> {
             // A bridge has the same text as the method to which it forwards, if only the type of the result differs.
             let of_text = meant.map(|mut all| {
                 all.retain(|of| of.text == **method);
-                all.into_iter().min_by_key(|of| of.obstacle.is_some())
+                let copies = too_many_copies(&all);
+                let first = all.into_iter().min_by_key(|of| of.obstacle.is_some());
+                first.map(|of| MeantMethod { obstacle: of.obstacle.clone().or(copies), ..of })
             });
             match of_text {
                 Ok(Some(meant)) => match meant.obstacle {
