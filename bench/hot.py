@@ -25,7 +25,7 @@ HIDDEN = re.compile(r"(\$\$Lambda|LambdaForm\$\w+|GeneratedMethodAccessor|Genera
 def name(frame):
     """`a/B.c_[j]` and `a.B.c(int)` as `a.B.c`; None for native code."""
     frame = re.sub(r"_\[\w\]$", "", frame).split("(")[0].replace("/", ".")
-    return HIDDEN.sub(r"\1", frame) if re.fullmatch(r"[\w$.+<>]+\.[\w$<>]+", frame) else None
+    return HIDDEN.sub(r"\1", frame) if re.fullmatch(r"[\w$.+<>]+\.[\w$<>]*[a-zA-Z$<>_][\w$<>]*", frame) and ".isra." not in frame else None
 
 
 def read(lines):

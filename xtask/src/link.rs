@@ -105,7 +105,22 @@ fn instrument_image(home: &JavaHome, directory: &Path, way: Way) -> Result<PathB
     let mut example = corpus::example();
     example.args((way == Way::Sites).then_some("--sites"));
     execute(example.arg("--into").arg(&into).arg("--jdk").arg(home.path()))?;
+    if way == Way::Sites {
+        replace_sites(&own.join("java.base"))?;
+    }
     Ok(own)
+}
+
+/// The runtime's class needs the agent, and classes of `java.base` that have call sites themselves.
+fn replace_sites(base: &Path) -> Result<()> {
+    let source = project::root().join("bench/corpus/Sites.java");
+    let java = prerequisites::check()?;
+    execute(
+        command(java.path().join("bin/javac"))
+            .args(["-source", "8", "-target", "8", "-nowarn", "-Xlint:-options", "-d"])
+            .arg(base)
+            .arg(source),
+    )
 }
 
 /// The directories of all modules, without `java.base` unless it can run as it was written.
