@@ -17,7 +17,7 @@ public class CountedCallers {
     private static volatile long result;
 
     public static void main(String[] arguments) {
-        Thread worker = new Thread(Worker::work, "worker");
+        Thread worker = new Thread(Loop::run, "worker");
         worker.setDaemon(true);
         worker.start();
         System.out.println("ready");
@@ -30,31 +30,36 @@ public class CountedCallers {
         System.exit(0);
     }
 
-    static final class Worker {
-        static void work() {
+    /** A class of its own: one whose frame stays is not changed. */
+    static final class Loop {
+        static void run() {
             try {
                 Helper helper = new Helper();
                 Method method = Helper.class.getDeclaredMethod("hot", Integer.class, int.class);
-                while (true) {
-                    int rounds = ThreadLocalRandom.current().nextInt(2_000, 6_000);
-                    int caller = caller(ThreadLocalRandom.current().nextInt(100));
-                    long start = System.nanoTime();
-                    switch (caller) {
-                        case 0: directly(helper, rounds); break;
-                        case 1: statically(rounds); break;
-                        case 2: byInterface(helper, rounds); break;
-                        case 3: byReflection(helper, method, 3 * rounds); break;
-                        case 4: byLambda(helper, 2 * rounds); break;
-                        case 5: byRecursion(helper, 2 * rounds); break;
-                        case 6: byLongRecursion(helper, 3 * rounds); break;
-                        default: throwing(helper, 4 * rounds);
-                    }
-                    NANOS.addAndGet(caller, System.nanoTime() - start);
-                    CALLS.incrementAndGet(caller);
-                }
+                while (true) Worker.work(helper, method);
             } catch (ReflectiveOperationException e) {
                 throw new IllegalStateException(e);
             }
+        }
+    }
+
+    static final class Worker {
+        static void work(Helper helper, Method method) throws ReflectiveOperationException {
+            int rounds = ThreadLocalRandom.current().nextInt(2_000, 6_000);
+            int caller = caller(ThreadLocalRandom.current().nextInt(100));
+            long start = System.nanoTime();
+            switch (caller) {
+                case 0: directly(helper, rounds); break;
+                case 1: statically(rounds); break;
+                case 2: byInterface(helper, rounds); break;
+                case 3: byReflection(helper, method, 3 * rounds); break;
+                case 4: byLambda(helper, 2 * rounds); break;
+                case 5: byRecursion(helper, 2 * rounds); break;
+                case 6: byLongRecursion(helper, 3 * rounds); break;
+                default: throwing(helper, 4 * rounds);
+            }
+            NANOS.addAndGet(caller, System.nanoTime() - start);
+            CALLS.incrementAndGet(caller);
         }
 
         private static int caller(int of) {

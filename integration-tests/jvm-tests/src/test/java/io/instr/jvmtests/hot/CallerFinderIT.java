@@ -107,7 +107,7 @@ class CallerFinderIT {
             await(() -> counted(program), counted -> counted[0] > 20_000);
             JsonNode enough = callers(program, TARGET + "$Worker.caller", "auto", "--by", "wall");
             assertTrue(enough.path("source").asText().equals("finder") && enough.path("why").asText().matches(".*(no sample|margin|no caller).*"), enough::toString);
-            assertTrue(named(enough, WORKER + "work()").path("calls_share").asDouble() > 0.999, enough::toString);
+            assertTrue(named(enough, WORKER + "work(" + HELPER + ", java.lang.reflect.Method)").path("calls_share").asDouble() > 0.999, enough::toString);
             JsonNode sampled = callers(program, TARGET + "$Worker.work", "auto");
             assertTrue(sampled.path("source").asText().equals("samples") && !sampled.path("why").asText().isEmpty(), sampled::toString);
             JsonNode few = callers(program, HELPER + ".hot", "auto", "--seconds", "3");
