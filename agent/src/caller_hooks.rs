@@ -1,7 +1,7 @@
 //! Hooks of caller finders: the bytes off heap that say which are on, whose they are, and what they tell (`java.instr.CallerFinder`).
 //!
 //! Each hook has one of a few slots, and a number that no hook has had before: a call that ends when its hook is gone is counted as late, and for nobody else.
-//! Finders that look across threads are told who hands tasks over, too (`java.instr.Handover`).
+//! Finders that look across threads also observe the hand-overs of tasks (`java.instr.Handover`).
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
@@ -18,7 +18,7 @@ const SLOTS: usize = 64;
 const BYTES: usize = 128;
 const WARM_UP: usize = 64;
 
-/// In the place of a number: nobody else has handed a task over than the JDK.
+/// In the place of a number: the JDK itself has handed the task over.
 pub(crate) const BY_ITSELF: i32 = -1;
 
 static ON: [AtomicU8; BYTES] = [const { AtomicU8::new(0) }; BYTES];
@@ -32,7 +32,7 @@ pub(crate) trait CallObserver: Debug + Send + Sync {
     fn ended(&self, thread: u64, row: u32, time_and_allocated: (u64, Option<u64>));
 }
 
-/// What is told who hands tasks over.
+/// Observes the hand-overs of tasks.
 pub(crate) trait HandOverObserver: Debug + Send + Sync {
     /// A task is handed over; returns the number of who does that, 0 if it is not known, [`BY_ITSELF`] if the JDK itself does it.
     fn hands_over(&self, stack: OwnStack<'_>) -> i32;
@@ -89,8 +89,8 @@ pub(crate) fn entered(number: u32, call: StackedCall, stack: OwnStack<'_>) -> u3
     of_process().begun(number).and_then(|calls| calls.begins(call, stack)).unwrap_or(0)
 }
 
-/// This one is told from now on who hands tasks over, as long as it is there.
-pub(crate) fn tell_who_hands_over(observer: Weak<dyn HandOverObserver>) {
+/// Reports hand-overs of tasks to this observer from now on, as long as it exists.
+pub(crate) fn report_hand_overs(observer: Weak<dyn HandOverObserver>) {
     *HAND_OVERS.write() = Some(observer);
 }
 

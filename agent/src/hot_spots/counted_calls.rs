@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering as Memory};
 
 use control::{Caller, WithoutMethod};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::attribution::{Attributed, BEGINS, CUT_OFF, CalledMethod, TASK_BEGINS};
-use super::counted_method::CountedMethod;
+use super::counted_method::{CountedMethod, CountedMethods};
 use super::hand_overs::{HandOvers, Way};
 use super::margin::{QUANTILE, margin, margin_of_sums};
 use super::meter::{Meter, Reading};
 use crate::caller_hooks::CallObserver;
-use crate::jvm::{MethodId, OwnStack, StackedCall};
+use crate::jvm::{OwnStack, StackedCall};
 
 /// Frames that are read: the method and its caller; more where something is between the two, or to know whether the method calls itself.
 const FRAMES: [usize; 3] = [2, 16, MOST_FRAMES];
@@ -23,9 +23,8 @@ const MOST_FRAMES: usize = 1024;
 const FIRST_WHOLE: u64 = 64;
 const EACH_WHOLE: u64 = 16;
 /// Methods of which the names are kept, and callers that are distinguished.
-const MOST_NAMES: usize = 1 << 14;
 const MOST_ROWS: usize = 1 << 14;
-/// Calls that use less than so often what the hook uses are not told from it.
+/// Calls whose usage is less than this many times that of the hook cannot be distinguished from it.
 const OF_OWN_PRICE: f64 = 10.0;
 const GONE: &str = "class unloaded";
 const TOO_MANY: &str = "too many callers";
@@ -37,7 +36,7 @@ pub(crate) struct CountedCalls {
     /// Who has handed tasks over, if that is who calls what begins in a task.
     hand_overs: Option<Arc<HandOvers>>,
     meter: Meter,
-    names: RwLock<FxHashMap<MethodId, Arc<CountedMethod>>>,
+    methods: CountedMethods,
     rows: Mutex<Rows>,
     /// Calls that have met the hook.
     met: AtomicU64,
@@ -117,7 +116,7 @@ impl CountedCalls {
             called,
             hand_overs: None,
             meter: Meter::Wall,
-            names: RwLock::default(),
+            methods: CountedMethods::default(),
             rows: Mutex::new(Rows { left: most, ..Rows::default() }),
             met: AtomicU64::new(0),
             nested: AtomicU64::new(0),
@@ -147,19 +146,6 @@ impl CountedCalls {
     /// The hook has been on, and is off again.
     pub(crate) fn window_ends(&self) {
         self.rows.lock().window_ends();
-    }
-
-    fn name(&self, method: MethodId, stack: OwnStack<'_>) -> Option<Arc<CountedMethod>> {
-        if let Some(known) = self.names.read().get(&method) {
-            return Some(Arc::clone(known));
-        }
-        let name = Arc::new(CountedMethod::of(&stack.facts(method)?));
-        let names = &mut *self.names.write();
-        if names.len() >= MOST_NAMES {
-            names.clear();
-        }
-        names.insert(method, Arc::clone(&name));
-        Some(name)
     }
 
     fn begun(&self, stack: &[Arc<CountedMethod>], is_whole: bool) -> Begun {
@@ -287,7 +273,8 @@ impl CallObserver for CountedCalls {
         for most in FRAMES.iter().skip(from) {
             let methods = stack.methods(*most);
             let is_whole = methods.len() < *most;
-            let Some(named) = methods.into_iter().map(|method| self.name(method, stack)).collect::<Option<Vec<_>>>()
+            let Some(named) =
+                methods.into_iter().map(|method| self.methods.of(method, stack)).collect::<Option<Vec<_>>>()
             else {
                 begun = Begun::Key((Err(GONE), None));
                 break;

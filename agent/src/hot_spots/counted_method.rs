@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
+use parking_lot::RwLock;
+use rustc_hash::FxHashMap;
+
 use crate::call_sites::method_text;
-use crate::jvm::MethodFacts;
+use crate::jvm::{MethodFacts, MethodId, OwnStack};
 use crate::sampler::InnermostPlace;
 
+/// Methods that are kept.
+const MOST_METHODS: usize = 1 << 14;
 /// How javac names bodies of lambdas.
 const LAMBDA_BODY: &[u8] = b"lambda$";
 /// Methods of these by which that is done, ...
@@ -25,6 +30,26 @@ const OF_THREADS: [&[u8]; 6] = [
 ];
 const CONCURRENT: &[u8] = b"java/util/concurrent/";
 const TOMCAT: &[u8] = b"org/apache/tomcat/util/threads/";
+
+/// Methods by their ids. Each is looked up once, unless there are too many.
+#[derive(Debug, Default)]
+pub(super) struct CountedMethods(RwLock<FxHashMap<MethodId, Arc<CountedMethod>>>);
+
+impl CountedMethods {
+    /// Returns a method that is executing; `None` if its class was unloaded.
+    pub(super) fn of(&self, method: MethodId, stack: OwnStack<'_>) -> Option<Arc<CountedMethod>> {
+        if let Some(known) = self.0.read().get(&method) {
+            return Some(Arc::clone(known));
+        }
+        let found = Arc::new(CountedMethod::of(&stack.facts(method)?));
+        let methods = &mut *self.0.write();
+        if methods.len() >= MOST_METHODS {
+            methods.clear();
+        }
+        methods.insert(method, Arc::clone(&found));
+        Some(found)
+    }
+}
 
 /// A method to count for, or a place in native code.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]

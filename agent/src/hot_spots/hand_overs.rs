@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
-use super::counted_method::CountedMethod;
+use super::counted_method::{CountedMethod, CountedMethods};
 use crate::caller_hooks::{self, BY_ITSELF, HandOverObserver};
 use crate::contexts;
 use crate::jvm::{MethodId, OwnStack};
@@ -21,7 +21,6 @@ const ABOVE: usize = 8;
 const ENOUGH: usize = 3;
 /// Ways that are distinguished; what is handed over in others is of unknown origin.
 const MOST_WAYS: usize = 1 << 12;
-const MOST_NAMES: usize = 1 << 14;
 /// The classes of the agent.
 const OWN: &[u8] = b"java/instr/";
 /// ... and of the JDK.
@@ -43,7 +42,7 @@ pub(super) struct Way {
 /// All ways that were seen as long as somebody asks for them.
 #[derive(Debug, Default)]
 pub(crate) struct HandOvers {
-    names: RwLock<FxHashMap<MethodId, Arc<CountedMethod>>>,
+    methods: CountedMethods,
     ways: RwLock<Ways>,
 }
 
@@ -65,7 +64,7 @@ impl HandOvers {
             contexts::know_hand_overs_from(GIVEN.load(Ordering::Relaxed) + 1);
             *present = Arc::downgrade(&begun);
             let observer: Arc<dyn HandOverObserver> = Arc::clone(&begun) as _;
-            caller_hooks::tell_who_hands_over(Arc::downgrade(&observer));
+            caller_hooks::report_hand_overs(Arc::downgrade(&observer));
             begun
         })
     }
@@ -73,19 +72,6 @@ impl HandOvers {
     /// Returns the way of this number; `None` for one that was given when others asked.
     pub(super) fn way(&self, number: u32) -> Option<Arc<Way>> {
         self.ways.read().by_number.get(&number).cloned()
-    }
-
-    fn name(&self, method: MethodId, stack: OwnStack<'_>) -> Option<Arc<CountedMethod>> {
-        if let Some(known) = self.names.read().get(&method) {
-            return Some(Arc::clone(known));
-        }
-        let name = Arc::new(CountedMethod::of(&stack.facts(method)?));
-        let names = &mut *self.names.write();
-        if names.len() >= MOST_NAMES {
-            names.clear();
-        }
-        names.insert(method, Arc::clone(&name));
-        Some(name)
     }
 
     /// Returns the number of the way of this stack, of which outer frames may be missing.
@@ -123,7 +109,7 @@ impl HandOvers {
             return Some(*known);
         }
         let is_whole = methods.len() < most;
-        let named = methods.iter().map(|method| self.name(*method, stack)).collect::<Option<Vec<_>>>();
+        let named = methods.iter().map(|method| self.methods.of(*method, stack)).collect::<Option<Vec<_>>>();
         let Some(named) = named else { return Some(0) };
         if !is_whole && most < MOST_FRAMES && named.iter().filter(|method| is_of_program(method)).count() < ENOUGH {
             return None;

@@ -11,7 +11,7 @@ pub(crate) enum Meter {
     Wall,
     /// By processor time of the thread.
     Cpu,
-    /// By bytes that the thread allocates, which Java code tells.
+    /// By bytes that the thread allocates, which Java code reads.
     Allocated,
     /// By a counter of the processor.
     Counter(ThreadCounters),

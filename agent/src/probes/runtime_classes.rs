@@ -220,8 +220,8 @@ impl RuntimeClasses {
         self.set_full(jni, calls.java_fields(cpu_times).into_iter())
     }
 
-    /// Lets the hooks of caller finders tell what threads have allocated.
-    pub(crate) fn have_allocation_told(&self, jni: &Jni<'_>, calls: &FullCalls) -> Result<(), String> {
+    /// Lets the hooks of caller finders read what threads have allocated.
+    pub(crate) fn let_allocation_be_read(&self, jni: &Jni<'_>, calls: &FullCalls) -> Result<(), String> {
         self.set_full(jni, calls.allocation_fields())
     }
 

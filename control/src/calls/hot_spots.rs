@@ -203,6 +203,9 @@ messages! {
         pub windows: u64,
         /// For how long the hook was in the method, in seconds.
         pub seconds: f64,
+        /// The longest time for which the application was stopped to insert it, in milliseconds.
+        #[serde(default)]
+        pub longest_stop_ms: f64,
     }
 
     /// A caller.

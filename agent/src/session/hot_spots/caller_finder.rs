@@ -105,6 +105,8 @@ struct Inserted<'s> {
     since: Instant,
     /// Whether it asks who hands tasks over.
     looks_at_tasks: bool,
+    /// For how long the application was stopped for it at a time, at most.
+    longest_stop: Duration,
 }
 
 impl Drop for Inserted<'_> {
@@ -173,7 +175,7 @@ impl Session {
         notices.extend(self.why_paused().map(str::to_owned));
         let is_leaving = self.instrumentation.is_leaving();
         notices.extend(is_leaving.then(|| "cut short: the recording ended, or the agent was detached".to_owned()));
-        let seconds = inserted.since.elapsed().as_secs_f64();
+        let (seconds, stop) = (inserted.since.elapsed().as_secs_f64(), inserted.longest_stop);
         drop(inserted);
         notices.extend(doubts(&found, by));
         let hook = HookFigures {
@@ -182,6 +184,7 @@ impl Session {
             nested: found.nested,
             windows,
             seconds,
+            longest_stop_ms: stop.as_secs_f64() * 1e3,
             too_little: found.too_little,
         };
         Ok(Callers {
@@ -215,7 +218,7 @@ impl Session {
             if request.by == Some(HotBy::Allocated) {
                 let calls = FullCalls::of_process().filter(|calls| calls.knows_allocation());
                 let calls = calls.ok_or("what threads allocate is unknown in this JVM: it has no such field")?;
-                runtime.have_allocation_told(jni, calls)?;
+                runtime.let_allocation_be_read(jni, calls)?;
             }
             runtime.warm_up_caller_hooks(jni)
         });
@@ -240,7 +243,15 @@ impl Session {
         }
         self.instrumentation.claims.add(claim);
         // From here on it is removed, whatever happens; `one_at_a_time` is free again by then, as it is dropped first.
-        let inserted = Inserted { session: self, claim: id, number, text, since: Instant::now(), looks_at_tasks };
+        let mut inserted = Inserted {
+            session: self,
+            claim: id,
+            number,
+            text,
+            since: Instant::now(),
+            looks_at_tasks,
+            longest_stop: Duration::ZERO,
+        };
         let one_at_a_time = one_at_a_time;
         // Asked after it was added: a stop that did not find it there had not begun before.
         if self.instrumentation.is_leaving() {
@@ -250,9 +261,10 @@ impl Session {
         self.listen_to_threads();
         let outcome = self.reconciler.carry_out(&self.instrumentation, Change::Insert(changed));
         drop(one_at_a_time);
-        outcome.ok_or_else(|| {
+        let outcome = outcome.ok_or_else(|| {
             Refusal::from("loaded classes cannot be changed: the JVM attaches no more threads".to_owned())
         })?;
+        inserted.longest_stop = outcome.longest_stop;
         if !caller_hooks::of_process().is_inserted(number) {
             return Err(Refusal::from(format!(
                 "{} takes no hook: {}",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use control::{ClaimLimits, WalkHooks, WalkTotals};
+use control::{ClaimLimits, HookFigures, WalkHooks, WalkTotals};
 use instrument_core::level::Level;
 use records::probe_registry::KnownProbe;
 use rustc_hash::FxHashSet;
@@ -102,9 +102,12 @@ impl Hooks {
         self.by_method.values().map(|hook| hook.probes.len()).sum()
     }
 
-    /// The hook of a caller finder is inserted and removed beside the probes.
-    pub(super) fn note_finder(&mut self) {
-        self.figures.changes += 2;
+    /// The hook of a caller finder was inserted and removed beside the probes.
+    pub(super) fn note_finder(&mut self, hook: &HookFigures) {
+        let figures = &mut self.figures;
+        figures.changes += 2;
+        figures.calls += hook.calls;
+        figures.longest_stop = figures.longest_stop.max(Duration::from_secs_f64(hook.longest_stop_ms.max(0.0) / 1e3));
         self.figures.most = self.figures.most.max(self.count() + 1);
     }
 

@@ -110,9 +110,10 @@ impl Run<'_> {
         meant.retain(|of| of.text == callee);
         let through = self.options.through.iter().map(|class| class.text().to_owned()).collect();
         let request = CallersRequest { method: callee.to_owned(), through, ..request };
-        self.hooks.note_finder();
         let found = self.session.find_callers(&request, &meant, goes_on).map_err(|refusal| refusal.to_string())?;
-        self.hooks.figures.calls += found.hook.as_ref().map_or(0, |hook| hook.calls);
+        if let Some(hook) = &found.hook {
+            self.hooks.note_finder(hook);
+        }
         Ok(found)
     }
 

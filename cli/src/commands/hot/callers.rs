@@ -9,8 +9,7 @@ use control::{
 };
 use trace::report::{counted, duration};
 
-use super::walk::{METRICS, metric};
-use super::{margin, percent, print_answer, remarks, what};
+use super::{METRICS, margin, percent, print_answer, remarks, what, word};
 
 /// Show who calls a method, and how its time is divided among these callers: by samples of stacks, which change no class, or by a hook in the method, for a while.
 #[derive(Debug, clap::Args)]
@@ -29,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_HITS))]
     hits: Option<u64>,
     /// Shares of what: processor time (`cpu`), or time, whether threads execute or wait (`wall`); of the calls that a hook counts also allocated bytes, cycles or instructions (`perf_event_open`). Default: processor time by samples, time by a hook.
-    #[arg(long, value_parser = PossibleValuesParser::new(METRICS).map(|word| metric(&word)))]
+    #[arg(long, value_parser = PossibleValuesParser::new(METRICS).try_map(|text| word(&text)))]
     by: Option<HotBy>,
     /// For how long to look. A hook ends earlier if it has counted its calls; `auto` looks for so long twice at most.
     #[arg(long, value_name = "N", default_value_t = USUAL_HOT_SECONDS, value_parser = clap::value_parser!(u64).range(1..=LONGEST_HOT_SECONDS))]
@@ -213,6 +212,7 @@ mod tests {
                 nested: 7,
                 windows: 250,
                 seconds: 10.0,
+                longest_stop_ms: 0.0,
                 too_little: false,
             }),
             sampler: "jvmti".to_owned(),

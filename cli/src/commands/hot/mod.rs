@@ -45,6 +45,9 @@ fn words() -> impl IntoIterator<Item = PossibleValue> {
         .map(|(_, word, about)| PossibleValue::new(*word).help(about.trim()))
 }
 
+/// What the calls that a hook counts can be measured by.
+const METRICS: [&str; 5] = ["wall", "cpu", "allocated", "cycles", "instructions"];
+
 fn word(text: &str) -> Result<HotBy, String> {
     let found = HotBy::WORDS.iter().find(|(_, word, _)| *word == text);
     found.map(|(by, _, _)| *by).ok_or_else(|| format!("`{text}` is none of them"))

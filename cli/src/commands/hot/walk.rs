@@ -15,10 +15,10 @@ use control::{
     WALK_PERCENT, WALK_PERIOD_MS, Walk,
 };
 
+use super::{METRICS, word};
 use crate::commands::{attach, detach};
 use crate::diagnosis::Interruption;
 use crate::running_agent::{PendingAnswer, ask};
-use instrument_core::words::Words;
 use levels::Shown;
 use trace::report::counted;
 
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "CLASSES")]
     boundary: Vec<String>,
     /// By what calls are measured: time (`wall`), by probes; or by hooks, which count fewer calls, processor time (`cpu`), allocated bytes, cycles or instructions (`perf_event_open`). By `allocated`, the walk begins where most is allocated.
-    #[arg(long, default_value = "wall", value_parser = PossibleValuesParser::new(METRICS).map(|word| metric(&word)))]
+    #[arg(long, default_value = "wall", value_parser = PossibleValuesParser::new(METRICS).try_map(|text| word(&text)))]
     metric: HotBy,
     /// Go on from tasks of pools and from threads to who hands them over: some ten classes of the JDK are changed for that while a level is measured at which tasks begin.
     #[arg(long, conflicts_with = "show")]
@@ -93,14 +93,6 @@ pub(crate) struct Arguments {
     /// Print one JSON object at the end.
     #[arg(long)]
     json: bool,
-}
-
-/// What calls can be measured by.
-pub(super) const METRICS: [&str; 5] = ["wall", "cpu", "allocated", "cycles", "instructions"];
-
-/// The one of this name: clap lets only those pass.
-pub(super) fn metric(word: &str) -> HotBy {
-    HotBy::WORDS.iter().find(|(_, name, _)| *name == word).map_or(HotBy::Wall, |(by, ..)| *by)
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
