@@ -34,8 +34,8 @@ pub use calls::hot_spots::{
 };
 pub use calls::suspects::{Suspect, SuspectList};
 pub use calls::walk::{
-    CLIENT_LEFT, WALK_CALLS, WALK_HOOKS, WALK_LEVELS, WALK_PERCENT, WALK_PERIOD_MS, Walk, WalkCaller, WalkHooks,
-    WalkLevel, WalkRequest,
+    CLIENT_LEFT, WALK_BUDGET, WALK_CALLS, WALK_HOOKS, WALK_LEVELS, WALK_PERCENT, WALK_PERIOD_MS, Walk, WalkCaller,
+    WalkHooks, WalkLevel, WalkRequest,
 };
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
 pub use claims::{

@@ -162,6 +162,9 @@ messages! {
         pub changes: usize,
         /// The longest time for which the application was stopped for that, in milliseconds.
         pub longest_stop_ms: f64,
+        /// Processor time of their threads, without that of the probes, in milliseconds.
+        #[serde(default)]
+        pub cpu_ms: f64,
     }
 
     /// Live probes of one category.

@@ -25,6 +25,12 @@ const OTHER_LEVELS: [Level; 3] = [Level::Watch, Level::Full, Level::Burst];
 /// How many numbers a live probe has.
 pub const LIVE_NUMBERS: u32 = 1 + OTHER_LEVELS.len() as u32;
 
+/// Returns the numbers under which a live probe records calls from beginning to end: at level time, and at level full.
+pub fn exact_numbers(probe: u32) -> [u32; 2] {
+    let full = OTHER_LEVELS.iter().position(|level| *level == Level::Full).map_or(0, |at| at as u32 + 1);
+    [probe, probe + full]
+}
+
 /// What sections show as their class and as their template.
 pub const SECTION: &str = "section";
 

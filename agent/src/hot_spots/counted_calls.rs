@@ -143,6 +143,11 @@ impl CountedCalls {
         rows.rows.iter().fold((0, unmeasured), |(calls, ended), (_, sums)| (calls + sums.calls, ended + sums.ended))
     }
 
+    /// Returns what the calls that have ended have used together.
+    pub(crate) fn used(&self) -> f64 {
+        self.rows.lock().rows.iter().map(|(_, sums)| sums.time).sum()
+    }
+
     /// The hook has been on, and is off again.
     pub(crate) fn window_ends(&self) {
         self.rows.lock().window_ends();
@@ -240,7 +245,11 @@ impl CountedCalls {
                 .then_with(|| of.method.cmp(&than.method))
         });
         callers.truncate(most);
-        let reason = |(reason, sums): (&str, Sums)| WithoutMethod { reason: reason.to_owned(), share: share(&sums) };
+        let reason = |(reason, sums): (&str, Sums)| WithoutMethod {
+            reason: reason.to_owned(),
+            share: share(&sums),
+            calls_share: Some(sums.calls as f64 / all.calls.max(1) as f64),
+        };
         let mut without_caller: Vec<WithoutMethod> = by_reason.into_iter().map(reason).collect();
         without_caller.sort_by(|of, than| than.share.total_cmp(&of.share).then_with(|| of.reason.cmp(&than.reason)));
         let unmeasured = self.unmeasured.load(Memory::Relaxed);
@@ -402,7 +411,8 @@ mod tests {
         assert!(
             (found.callers[1].calls_share.unwrap() - 0.7).abs() < 1e-9 && found.callers[1].calls_margin > Some(0.2)
         );
-        assert_eq!(found.without_caller, [WithoutMethod { reason: super::super::BEGINS.to_owned(), share: 0.1 }]);
+        let none = WithoutMethod { reason: super::super::BEGINS.to_owned(), share: 0.1, calls_share: Some(0.1) };
+        assert_eq!(found.without_caller, [none]);
         assert_eq!((found.calls, found.unended, found.nested, calls.found(1).callers.len()), (10, 0, 0, 1));
     }
 

@@ -226,7 +226,11 @@ impl Tally {
     pub(crate) fn without_method(&self) -> Vec<WithoutMethod> {
         let shares = self.without_method.iter();
         let mut reasons: Vec<WithoutMethod> = shares
-            .map(|(reason, weight)| WithoutMethod { reason: (*reason).to_owned(), share: self.share(*weight) })
+            .map(|(reason, weight)| WithoutMethod {
+                reason: (*reason).to_owned(),
+                share: self.share(*weight),
+                calls_share: None,
+            })
             .collect();
         reasons.sort_by(|of, than| descending(of.share, than.share).then_with(|| of.reason.cmp(&than.reason)));
         reasons
@@ -291,7 +295,10 @@ mod tests {
         let mut tally = of(&[("a.X.x", 1.0)]);
         tally.add_without_method("gone", seen(3.0));
         assert!((tally.hot(LISTED)[0].share - 0.25).abs() < 1e-9);
-        assert_eq!(tally.without_method(), [WithoutMethod { reason: "gone".to_owned(), share: 0.75 }]);
+        assert_eq!(
+            tally.without_method(),
+            [WithoutMethod { reason: "gone".to_owned(), share: 0.75, calls_share: None }]
+        );
         assert_eq!(tally.samples(), 2);
         assert!(Tally::default().hot(LISTED).is_empty(), "no samples, no shares");
     }

@@ -27,6 +27,7 @@ mod arming;
 mod ceilings;
 mod changes;
 mod claimed;
+mod for_walks;
 mod held;
 mod overruled;
 mod raised;
@@ -34,6 +35,7 @@ mod raised;
 use arming::Unarmed;
 pub(crate) use changes::{Governing, LevelChange, LevelsSet};
 pub(crate) use claimed::DecidedClaims;
+pub(crate) use for_walks::PresentProbe;
 
 /// The number of decisions that are remembered.
 const REMEMBERED: usize = 100;

@@ -108,7 +108,11 @@ pub(crate) fn level_of(
         let reason = *of.caller.as_ref().err()?;
         // Who has handed that over is a caller.
         let has_caller = by_hook.is_some() && matches!(reason, BEGINS | TASK_BEGINS);
-        (of.is_sampled() && !has_caller).then(|| WithoutMethod { reason: reason.to_owned(), share: of.share })
+        (of.is_sampled() && !has_caller).then(|| WithoutMethod {
+            reason: reason.to_owned(),
+            share: of.share,
+            calls_share: None,
+        })
     };
     let reason = match &measured {
         Err(reason) => Some(reason.clone()),

@@ -123,10 +123,10 @@ fn retransforms(done: &Retransforms) -> Vec<String> {
 
 /// What walks have cost.
 fn walks(totals: &WalkTotals) -> String {
-    let WalkTotals { walks, present, active, most, calls, late, changes, longest_stop_ms } = totals;
+    let WalkTotals { walks, present, active, most, calls, late, changes, longest_stop_ms, cpu_ms } = totals;
     format!(
         "walks: {walks}; probes: {present} at present, {active} of them active, at most {most} at a time; {}, {} that began before; classes changed {}, \
-         longest stop {longest_stop_ms:.1} ms",
+         longest stop {longest_stop_ms:.1} ms; processor time of their threads: {cpu_ms:.1} ms",
         counted(*calls, "recorded call"),
         counted(*late, "call"),
         counted(*changes as u64, "time"),
@@ -172,7 +172,7 @@ mod tests {
             "decisions": ["1.0 s: a.B.c set to watch"], "hottest": [], "ended": "the trace file is full",
             "trace_file_trouble": "is full",
             "retransforms": {"batches": 2, "classes": 31, "rejected": 1, "longest_stop_ms": 3.26, "waiting": ["a.Main waits"]},
-            "walks": {"walks": 2, "present": 3, "active": 1, "most": 5, "calls": 41022, "late": 1, "changes": 9, "longest_stop_ms": 3.64},
+            "walks": {"walks": 2, "present": 3, "active": 1, "most": 5, "calls": 41022, "late": 1, "changes": 9, "longest_stop_ms": 3.64, "cpu_ms": 81.25},
             "dumps": [{"file": "t-1.jfr", "bytes": 1_500_000, "seconds": 10.0, "reason": "asked for by a user"}],
         });
         let expected = "process 7, instr 0.1.0\n\
@@ -192,7 +192,7 @@ mod tests {
             retransformed: 31 classes in 2 batches, 1 rejected; the application was stopped for at most 3.3 ms\n\
             waits: a.Main waits\n\
             walks: 2; probes: 3 at present, 1 of them active, at most 5 at a time; 41,022 recorded calls, 1 call that began before; classes changed 9 times, \
-            longest stop 3.6 ms\n\
+            longest stop 3.6 ms; processor time of their threads: 81.2 ms\n\
             warning: rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?\n\
             \x20 1.0 s: a.B.c set to watch\n";
         assert_eq!(text(&serde_json::from_value(answer.clone()).unwrap()), expected);

@@ -51,6 +51,8 @@ pub struct CallersRequest {
     pub source: Option<CallersSource>,
     /// Calls that a hook counts, at most.
     pub hits: Option<u64>,
+    /// A hook ends when the calls that it has counted have used this much of what they are measured by.
+    pub used: Option<u64>,
     /// Whether who hands tasks and threads over is the caller of what these begin with.
     pub across_threads: bool,
 }
@@ -258,6 +260,9 @@ messages! {
         pub reason: String,
         /// Their part of all that was seen (0 to 1).
         pub share: f64,
+        /// Their part of the calls (0 to 1), where a hook has counted these.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub calls_share: Option<f64>,
     }
 }
 

@@ -11,6 +11,8 @@ pub const WALK_PERIOD_MS: u64 = 3_000;
 pub const WALK_CALLS: u64 = 20_000;
 /// Probes of a walk at a time, unless the request states another number.
 pub const WALK_HOOKS: usize = 16;
+/// What recording calls may take unless the request states another part, in percent of one processor.
+pub const WALK_BUDGET: u32 = 2;
 /// Callers with this share of a level are followed, unless the request states another one, in percent.
 pub const WALK_PERCENT: u32 = 5;
 
@@ -38,6 +40,10 @@ pub struct WalkRequest {
     pub most_callers: Option<usize>,
     /// The most probes at a time.
     pub hooks: Option<usize>,
+    /// The part of one processor that recording calls may take, in percent.
+    pub budget: Option<u32>,
+    /// A level ends when its counted calls have used this much of the metric.
+    pub used: Option<u64>,
     /// Classes whose methods are passed through, with `*` and `**`.
     pub through: Vec<String>,
     /// Classes at whose methods a walk ends, with `*` and `**`.

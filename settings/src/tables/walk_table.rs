@@ -27,6 +27,8 @@ declare_table! {
         levels: u32 = key("levels", number(1..=64), 8),
         /// Most probes at a time.
         hooks: u32 = key("hooks", number(2..=64), 16),
+        /// The part of one processor that recording calls may take, in percent. Methods that are called more often are recorded in short windows.
+        budget: u32 = key("budget-percent", number(1..=100), 2),
         /// Classes whose methods are passed through, with `*` and `**`.
         through: Vec<Spanned<NameGlob>> = key("through", list(NameGlob::class), Vec::new()),
         /// Classes at whose methods a walk ends, with `*` and `**`.

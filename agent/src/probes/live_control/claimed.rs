@@ -6,7 +6,7 @@ use records::probe_registry::LIVE_NUMBERS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::report::counted;
 
-use super::{LevelChange, LiveControl, REMEMBERED, Ruled, State, WALK};
+use super::{LevelChange, LiveControl, REMEMBERED, Ruled, State};
 use crate::desired::ClaimedProbe;
 
 /// What claims wanted of the method of a probe when that was decided.
@@ -132,23 +132,12 @@ impl LiveControl {
         self.add(probe, claim, ("user", "instr probe"))
     }
 
-    /// Sets the level that a walk wants of a probe by its claim. At level time calls are recorded as long as some are left of the limit, unless others want
-    /// the method, too.
-    pub(crate) fn set_for_walk(&self, probe: u32, claim: u32, level: Level) {
-        self.add(probe, (claim, level, true), (WALK, "instr walk"));
-    }
-
-    /// All probes of walks together record this number of calls from now on.
-    pub(crate) fn limit_calls_of_walk(&self, calls: u64) {
-        self.levels.limit_calls(calls);
-    }
-
-    /// Returns how many of these are left.
-    pub(crate) fn calls_left_to_walk(&self) -> u64 {
-        self.levels.calls_left()
-    }
-
-    fn add(&self, probe: u32, claim: (u32, Level, bool), (owner, reason): (&'static str, &str)) -> Option<LevelChange> {
+    pub(super) fn add(
+        &self,
+        probe: u32,
+        claim: (u32, Level, bool),
+        (owner, reason): (&'static str, &str),
+    ) -> Option<LevelChange> {
         let mut state = self.state.lock();
         let of_rules = (state.ruled.get(&probe)?.level, true);
         let claimed = state.claimed.entry(probe).or_insert_with(|| ClaimedProbe::new(Some(of_rules), Vec::new()));
@@ -313,23 +302,6 @@ mod tests {
             (Level::Watch, vec![]),
             "the claim is about it no more"
         );
-    }
-
-    #[test]
-    fn a_probe_of_a_walk_has_a_limit_unless_others_want_it_too() {
-        let (control, probe) = (control(), 41_071);
-        let of_walk = ClaimedProbe::new(None, vec![(10, Level::Off, true)]);
-        control.begin(probe, &chosen(Level::Off), true, decided(Some(of_walk)));
-        let is_limited = || (control.level(probe), control.levels.is_limited(probe));
-        control.set_for_walk(probe, 10, Level::Time);
-        assert_eq!(is_limited(), (Level::Time, true));
-        control.add_claim(probe, (11, Level::Time, true));
-        assert_eq!(is_limited(), (Level::Time, false));
-        control.set_for_walk(probe, 10, Level::Off);
-        assert_eq!(is_limited(), (Level::Time, false), "the other claim has it still");
-        control.end_claim(11);
-        control.set_for_walk(probe, 10, Level::Time);
-        assert_eq!(is_limited(), (Level::Time, true));
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(crate) struct Nesting {
     pub(crate) callers: FxHashSet<usize>,
     /// Calls of callees that began earlier do not count, in nanoseconds of the clock of records: callers were not recorded then.
     pub(crate) since: u64,
+    /// The methods whose calls are recorded for others all the time: only those that begin in a window count.
+    pub(crate) in_windows: FxHashSet<usize>,
 }
 
 /// Calls and their time.
@@ -74,6 +76,8 @@ struct State {
     tree: LiveTree,
     late: u64,
     calls: FxHashMap<usize, u64>,
+    /// When windows were opened and closed, the oldest first.
+    windows: Vec<(u64, Option<u64>)>,
     /// Whether it is known whose calls follow: not before the first thread that is named after a walk began to look.
     has_thread: bool,
 }
@@ -119,8 +123,23 @@ impl NestedCalls {
 
     /// Looks at these methods from now on, and at no others.
     pub(crate) fn look_at(&self, nesting: Nesting, tree: LiveTree) {
-        *self.state.lock() = Some(State { nesting, tree, late: 0, calls: FxHashMap::default(), has_thread: false });
+        let (calls, windows) = Default::default();
+        *self.state.lock() = Some(State { nesting, tree, late: 0, calls, windows, has_thread: false });
         self.is_wanted.store(true, Ordering::Release);
+    }
+
+    /// From this moment on a window is open.
+    pub(crate) fn open_window(&self, now: u64) {
+        self.with(|state| state.windows.push((now, None)));
+    }
+
+    /// At this moment it was closed.
+    pub(crate) fn close_window(&self, now: u64) {
+        self.with(|state| {
+            if let Some((_, end)) = state.windows.last_mut() {
+                *end = Some(now);
+            }
+        });
     }
 
     /// Nobody looks any more.
@@ -190,12 +209,26 @@ fn is_own(own: &FxHashMap<u32, OwnTime>, number: u32, start: u64) -> bool {
 impl State {
     fn call(&mut self, number: u32, start: u64, duration: u64) {
         let Some(method) = self.nesting.methods.get(&number).filter(|_| self.has_thread) else { return };
+        let is_caller = self.nesting.callers.contains(method);
+        if self.nesting.in_windows.contains(method) && !self.is_in_window(start) {
+            // Calls within it may be in one.
+            if is_caller {
+                self.tree.call(number, start, duration);
+            }
+            return;
+        }
         *self.calls.entry(*method).or_default() += 1;
-        if start < self.nesting.since && !self.nesting.callers.contains(method) {
+        if start < self.nesting.since && !is_caller {
             self.late += 1;
             return;
         }
         self.tree.call(number, start, duration);
+    }
+
+    fn is_in_window(&self, start: u64) -> bool {
+        let mut latest_first = self.windows.iter().rev();
+        let last = latest_first.find(|(from, _)| *from <= start);
+        last.is_some_and(|(_, to)| to.is_none_or(|to| start < to))
     }
 }
 
@@ -225,12 +258,23 @@ mod tests {
 
     /// What is seen of calls (number, start, end), inner ones first, of `HOT` within `A` and `B`, from 100 on.
     fn seen(calls: &[(u32, u64, u64)]) -> Nested {
+        seen_with(calls, FxHashSet::default())
+    }
+
+    const WINDOWS: [(u64, u64); 2] = [(200, 300), (400, 500)];
+
+    /// The same where these methods are recorded outside of windows, too.
+    fn seen_with(calls: &[(u32, u64, u64)], in_windows: FxHashSet<usize>) -> Nested {
         let nested = NestedCalls::default();
         let methods = [(HOT, 0), (HOT + 3, 0), (A, 1), (B, 2)].into_iter().collect();
         let (callees, callers) = (FxHashSet::from_iter([0]), FxHashSet::from_iter([1, 2]));
         let tree = LiveTree::new(EndedCalls::new(Box::leak(Box::default()), Default::default()));
-        nested.look_at(Nesting { methods, callees, callers, since: 100 }, tree);
+        nested.look_at(Nesting { methods, callees, callers, since: 100, in_windows }, tree);
         nested.thread(RecordThread { id: 1, is_virtual: false });
+        for (from, to) in WINDOWS {
+            nested.open_window(from);
+            nested.close_window(to);
+        }
         calls.iter().for_each(|(number, start, end)| nested.call(*number, *start, end - start));
         nested.seen()
     }
@@ -266,6 +310,27 @@ mod tests {
         assert_eq!((seen.late, seen.edges.len()), (1, 1));
         assert_eq!(seen.edges[&(0, Some(1))], CallSum { calls: 1, nanos: 10 });
         assert_eq!(seen.calls, FxHashMap::from_iter([(0, 2), (1, 1)]));
+    }
+
+    #[test]
+    fn of_methods_that_are_always_recorded_calls_in_windows_count() {
+        let calls = [
+            (HOT, 110, 120),
+            (A, 105, 130),
+            (HOT, 200, 210),
+            (HOT, 310, 320),
+            (A, 190, 330),
+            (HOT, 420, 430),
+            (B, 405, 450),
+            (HOT, 500, 510),
+        ];
+        let hot_is = seen_with(&calls, FxHashSet::from_iter([0]));
+        assert_eq!(hot_is.calls, FxHashMap::from_iter([(0, 2), (1, 2), (2, 1)]));
+        assert_eq!((hot_is.edges[&(0, Some(1))].calls, hot_is.edges[&(0, Some(2))].calls), (1, 1));
+        assert!(!hot_is.edges.contains_key(&(0, None)));
+        let callers_are = seen_with(&calls, FxHashSet::from_iter([1]));
+        assert_eq!(callers_are.calls.get(&1), None, "none of its calls began in a window");
+        assert_eq!(callers_are.edges[&(0, Some(1))].calls, 3, "it is still the caller of those within it");
     }
 
     #[test]

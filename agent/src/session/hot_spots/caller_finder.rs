@@ -162,7 +162,8 @@ impl Session {
             notices.extend(self.waiting_for_tasks());
         }
         let begin = Instant::now();
-        let windows = count(goal, inserted.number, &calls, &goes_on);
+        let is_used_up = || request.used.is_some_and(|most| calls.used() >= most as f64);
+        let windows = count(goal, inserted.number, &calls, &|| goes_on() && !is_used_up());
         let took = begin.elapsed();
         let all_ended = || {
             let (calls, ended) = calls.counts();

@@ -119,6 +119,7 @@ fn options(config: &WalkConfig) -> Result<Options, Refusal> {
         seconds: Some(config.sampling.as_secs().max(1)),
         levels: Some(config.levels as usize),
         hooks: Some(config.hooks as usize),
+        budget: Some(config.budget),
         across_threads: config.across_threads,
         ..WalkRequest::default()
     };

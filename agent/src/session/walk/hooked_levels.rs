@@ -65,6 +65,7 @@ impl Run<'_> {
             by: Some(self.options.metric.unwrap_or(HotBy::Wall)),
             seconds: Some(self.options.period.as_secs_f64().ceil() as u64),
             hits: Some(self.options.calls.min(USUAL_HITS)),
+            used: self.options.used,
             across_threads,
             ..CallersRequest::default()
         };

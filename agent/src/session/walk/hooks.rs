@@ -1,4 +1,4 @@
-//! The probes of a walk: claims that are inserted together and removed together, and their levels.
+//! The probes of a walk: claims that are inserted together and removed together, and their levels; and probes of others that it reads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use control::{ClaimLimits, HookFigures, WalkHooks, WalkTotals};
 use instrument_core::level::Level;
-use records::probe_registry::KnownProbe;
+use records::probe_registry::exact_numbers;
 use rustc_hash::FxHashSet;
+
+use super::present_probes::{Way, way_of};
 
 use crate::call_sites::MethodKey;
 use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
@@ -17,14 +19,37 @@ use crate::session::{Kinds, Session};
 /// Nothing of a walk is left after this time, whatever becomes of it.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// The probe of a method.
+/// What records the calls of a method.
 #[derive(Debug)]
-pub(super) struct Hook {
+enum Hook {
+    Claimed(ClaimedHook),
+    /// A probe that records all calls for somebody else, under these numbers.
+    Read(Vec<u32>),
+}
+
+/// A probe that the walk has a claim on.
+#[derive(Debug)]
+struct ClaimedHook {
     claim: u32,
-    /// Its probes, as a rule one; those of a class of several loaders have numbers of their own.
+    /// As a rule one; those of a class of several loaders have numbers of their own.
     probes: Vec<u32>,
-    /// Whether they were there, switched off: they stay.
+    /// The level outside of windows: that of the probe that was there; off, if there was none.
+    rest: Level,
+    /// Whether it was there before: it stays.
     was_there: bool,
+}
+
+impl Hook {
+    fn of_claim(claim: &Claim, probes: Vec<u32>, was_there: bool) -> Hook {
+        Hook::Claimed(ClaimedHook { claim: claim.id, probes, rest: claim.probes.level, was_there })
+    }
+
+    fn claimed(&self) -> Option<&ClaimedHook> {
+        match self {
+            Hook::Claimed(claimed) => Some(claimed),
+            Hook::Read(_) => None,
+        }
+    }
 }
 
 /// The probes of a walk, by the method.
@@ -48,6 +73,8 @@ pub(super) struct Figures {
     pub(super) late: u64,
     changes: usize,
     longest_stop: Duration,
+    /// Processor time of the thread, when it has ended.
+    pub(super) cpu: Duration,
 }
 
 impl Figures {
@@ -59,14 +86,15 @@ impl Figures {
             late: self.late + later.late,
             changes: self.changes + later.changes,
             longest_stop: self.longest_stop.max(later.longest_stop),
+            cpu: self.cpu + later.cpu,
         }
     }
 
     /// Returns them as the status of the agent has them, with the numbers of walks, of probes and of those that record.
     pub(super) fn totals(&self, walks: u64, (present, active): (usize, usize)) -> WalkTotals {
-        let Figures { most, calls, late, changes, longest_stop } = *self;
-        let longest_stop_ms = longest_stop.as_secs_f64() * 1e3;
-        WalkTotals { walks, present, active, most, calls, late, changes, longest_stop_ms }
+        let Figures { most, calls, late, changes, longest_stop, cpu } = *self;
+        let [longest_stop_ms, cpu_ms] = [longest_stop, cpu].map(|time| time.as_secs_f64() * 1e3);
+        WalkTotals { walks, present, active, most, calls, late, changes, longest_stop_ms, cpu_ms }
     }
 }
 
@@ -99,7 +127,12 @@ impl Hooks {
     }
 
     pub(super) fn count(&self) -> usize {
-        self.by_method.values().map(|hook| hook.probes.len()).sum()
+        self.by_method.values().filter_map(Hook::claimed).map(|hook| hook.probes.len()).sum()
+    }
+
+    /// Whether calls of a method are recorded all the time, for somebody else.
+    pub(super) fn is_read(&self, method: &str) -> bool {
+        self.by_method.get(method).is_some_and(|hook| hook.claimed().is_none())
     }
 
     /// The hook of a caller finder was inserted and removed beside the probes.
@@ -112,13 +145,16 @@ impl Hooks {
     }
 
     /// Returns the numbers under which calls of a method are recorded.
-    pub(super) fn numbers(&self, session: &Session, method: &str) -> Vec<u32> {
-        let hook = self.by_method.get(method);
-        hook.map(|hook| session.instrumentation.live.numbers_of_claim(hook.claim)).unwrap_or_default()
+    pub(super) fn numbers(&self, method: &str) -> Vec<u32> {
+        match self.by_method.get(method) {
+            Some(Hook::Claimed(hook)) => hook.probes.iter().copied().flat_map(exact_numbers).collect(),
+            Some(Hook::Read(numbers)) => numbers.clone(),
+            None => Vec::new(),
+        }
     }
 
     pub(super) fn shown(&self) -> WalkHooks {
-        let Figures { most, calls, late, changes, longest_stop } = self.figures;
+        let Figures { most, calls, late, changes, longest_stop, .. } = self.figures;
         WalkHooks { now: self.count(), most, calls, late, changes, longest_stop_ms: longest_stop.as_secs_f64() * 1e3 }
     }
 
@@ -136,37 +172,41 @@ impl Hooks {
         session.get_ready(Kinds::of(&before.setup).with_claims(&before.setup))?;
         let (mut without, mut made) = (Vec::new(), Vec::new());
         for (text, key) in methods {
-            if let Some(reason) = why_left_alone(session, key) {
-                without.push((Arc::clone(text), reason));
-                continue;
-            }
-            let requested = RequestedProbes::of_method(&key.class, &key.name, text, Level::Off);
+            let (rest, was_there) = match way_of(session, key) {
+                Ok(Way::Inserted(level)) => (level, false),
+                Ok(Way::Raised(level)) => (level, true),
+                Ok(Way::Read(numbers)) => {
+                    self.by_method.insert(Arc::clone(text), Hook::Read(numbers));
+                    continue;
+                }
+                Err(reason) => {
+                    without.push((Arc::clone(text), reason));
+                    continue;
+                }
+            };
+            let requested = RequestedProbes::of_method(&key.class, &key.name, text, rest);
             let checked = requested.and_then(|probes| {
                 probes.rules(before.templates(), &before.setup.config.exclude)?;
                 Ok(probes)
             });
             match checked {
-                Ok(probes) => made.push((text, key, claim(session, probes))),
+                Ok(probes) => made.push((text, key, claim(session, probes), was_there)),
                 Err(reason) => without.push((Arc::clone(text), reason)),
             }
         }
-        for (text, _, claim) in &made {
+        for (text, _, claim, was_there) in &made {
             // Noted first: whatever happens from now on, the end of the walk removes it.
-            let hook = Hook { claim: claim.id, probes: Vec::new(), was_there: false };
-            self.by_method.insert(Arc::clone(text), hook);
+            self.by_method.insert(Arc::clone(text), Hook::of_claim(claim, Vec::new(), *was_there));
             session.instrumentation.claims.add(claim.clone());
         }
         // Asked after they were added: a stop that did not find them there had not begun before.
         if session.instrumentation.is_leaving() {
-            made.iter().for_each(|(.., claim)| _ = session.instrumentation.claims.remove(claim.id));
+            made.iter().for_each(|(_, _, claim, _)| _ = session.instrumentation.claims.remove(claim.id));
             return Err("the recording has ended".to_owned());
         }
         session.put_claims_in_force();
-        let has_probe =
-            |key: &MethodKey| probes_of(session, key).any(|(probe, _)| session.instrumentation.live.is_live(probe));
-        let (present, missing): (Vec<_>, Vec<_>) = made.iter().partition(|(_, key, _)| has_probe(key));
-        let were_there: FxHashSet<u32> = present.iter().map(|(.., claim)| claim.id).collect();
-        for (.., Claim { id, probes, .. }) in present {
+        let (present, missing): (Vec<_>, Vec<_>) = made.iter().partition(|(.., was_there)| *was_there);
+        for (_, _, Claim { id, probes, .. }, _) in present {
             let change = Change::Claim { claim: *id, probes: Box::new(probes.clone()), with_removed: false };
             session.reconciler.carry_out(&session.instrumentation, change);
         }
@@ -175,7 +215,8 @@ impl Hooks {
         let outcome = if missing.is_empty() { None } else { insert() };
         let waiting = session.reconciler.waiting_classes();
         let refused = session.instrumentation.statistics.refused_classes();
-        for (text, key, claim) in made {
+        let mut own = Vec::new();
+        for (text, key, claim, was_there) in made {
             let probes = session.instrumentation.live.probes_of_claim(claim.id);
             if probes.is_empty() {
                 let waits =
@@ -192,11 +233,11 @@ impl Hooks {
                 claim.id,
                 &format!("{} of a walk in {text}", if probes.is_empty() { "no probe" } else { "probe" }),
             );
-            let was_there = were_there.contains(&claim.id);
-            self.by_method.insert(Arc::clone(text), Hook { claim: claim.id, probes, was_there });
+            own.extend(&probes);
+            self.by_method.insert(Arc::clone(text), Hook::of_claim(&claim, probes, was_there));
         }
-        let numbers: Vec<u32> = methods.iter().flat_map(|(text, _)| self.numbers(session, text)).collect();
-        session.walks.calls.own(&numbers, session.record_time());
+        // Their records at level time. Those at the level at which they were before have other numbers.
+        session.walks.calls.own(&own, session.record_time());
         if let Some(outcome) = outcome {
             self.figures.changes += usize::from(!outcome.changed.is_empty());
             self.figures.longest_stop = self.figures.longest_stop.max(outcome.longest_stop);
@@ -210,10 +251,11 @@ impl Hooks {
         Ok(without)
     }
 
-    /// Sets the level of the probes of these methods.
-    pub(super) fn set_level(&self, session: &Session, methods: &FxHashSet<Arc<str>>, level: Level) {
-        for hook in methods.iter().filter_map(|method| self.by_method.get(method)) {
+    /// Has the probes of these methods record all calls, or sets them back to the level at which they were.
+    pub(super) fn record(&self, session: &Session, methods: &FxHashSet<Arc<str>>, is_on: bool) {
+        for hook in methods.iter().filter_map(|method| self.by_method.get(method)?.claimed()) {
             for probe in &hook.probes {
+                let level = if is_on { Level::Time } else { hook.rest };
                 // Not recorded: a walk does this many times a second.
                 session.instrumentation.live.set_for_walk(*probe, hook.claim, level);
             }
@@ -227,25 +269,31 @@ impl Hooks {
     }
 
     fn take_out(&mut self, session: &Session, methods: &[Arc<str>], reason: &str) {
-        let removed: Vec<(Arc<str>, Hook)> =
-            methods.iter().filter_map(|method| self.by_method.remove_entry(method)).collect();
+        let removed: Vec<(Arc<str>, ClaimedHook)> = methods
+            .iter()
+            .filter_map(|method| match self.by_method.remove_entry(method)? {
+                (method, Hook::Claimed(hook)) => Some((method, hook)),
+                (_, Hook::Read(_)) => None,
+            })
+            .collect();
         if removed.is_empty() {
             return;
         }
-        let numbers_of = |hook: &Hook| session.instrumentation.live.numbers_of_claim(hook.claim);
-        let numbers: Vec<u32> = removed.iter().flat_map(|(_, hook)| numbers_of(hook)).collect();
         removed.iter().for_each(|(_, hook)| session.switch_off(hook.claim));
+        let numbers: Vec<u32> = removed.iter().flat_map(|(_, hook)| hook.probes.iter().copied()).collect();
         session.walks.calls.disown(&numbers, session.record_time());
         let _one_at_a_time = session.reloading.lock();
         let claims = &session.instrumentation.claims;
         // Not those that somebody else has ended, with all that belongs to that.
-        let ended: Vec<&(Arc<str>, Hook)> =
+        let ended: Vec<&(Arc<str>, ClaimedHook)> =
             removed.iter().filter(|(_, hook)| claims.remove(hook.claim).is_some()).collect();
         if ended.is_empty() {
             return;
         }
         session.put_claims_in_force();
         ended.iter().for_each(|(_, hook)| session.switch_off(hook.claim));
+        let in_place_of_fixed = ended.iter().filter(|(_, hook)| !hook.was_there && hook.rest != Level::Off);
+        session.instrumentation.live.make_way(in_place_of_fixed.flat_map(|(_, hook)| hook.probes.iter().copied()));
         session.take_away(None, None, &FxHashSet::default());
         let generation = session.instrumentation.generation();
         session.reconciler.let_wait(|name| generation.wants_name(name));
@@ -269,28 +317,6 @@ impl Hooks {
     }
 }
 
-/// Returns the probes of a method.
-fn probes_of<'k>(session: &Session, key: &'k MethodKey) -> impl Iterator<Item = (u32, KnownProbe)> + use<'k> {
-    let is_same = |probe: &KnownProbe| probe.method() == (&*key.class, &*key.name, &*key.descriptor);
-    session.instrumentation.probes.of_class(&key.class).into_iter().filter(move |(_, probe)| is_same(probe))
-}
-
-/// Why a method gets no probe of a walk: others have one there, whose level and records are theirs, or the governor has removed it.
-fn why_left_alone(session: &Session, key: &MethodKey) -> Option<String> {
-    let live = &session.instrumentation.live;
-    let level_of = |(number, probe): (u32, KnownProbe)| match probe.fixed_level() {
-        Some(level) => live.recorded_time(number, Some(level)).map(|_| level),
-        None => Some(live.level(number)).filter(|level| *level != Level::Off),
-    };
-    if let Some(level) = probes_of(session, key).find_map(level_of) {
-        return Some(format!("it has a probe already, at level {level}, which a walk leaves as it is"));
-    }
-    let withdrawn = session.instrumentation.withdrawn.as_ref().map(|of| of.methods_of(&key.class)).unwrap_or_default();
-    let is_withdrawn =
-        withdrawn.iter().any(|(name, descriptor)| **name == *key.name && **descriptor == *key.descriptor);
-    is_withdrawn.then(|| "the governor has removed its probe, because it is called too often".to_owned())
-}
-
 fn claim(session: &Session, probes: RequestedProbes) -> Claim {
     let limits = ClaimLimits { seconds: Some(LONGEST.as_secs()), ..ClaimLimits::default() };
     let expiry = Expiry::exactly(limits, Instant::now(), None);
@@ -310,6 +336,7 @@ mod tests {
             late: 1,
             changes: 4,
             longest_stop: Duration::from_millis(stop_ms),
+            cpu: Duration::from_millis(30),
         };
         let totals = figures(5, 100, 2).and(&figures(3, 20, 7)).totals(2, (3, 1));
         let expected = WalkTotals {
@@ -321,6 +348,7 @@ mod tests {
             late: 2,
             changes: 8,
             longest_stop_ms: 7.0,
+            cpu_ms: 60.0,
         };
         assert_eq!(totals, expected);
     }

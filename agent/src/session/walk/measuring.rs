@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use control::Refusal;
-use instrument_core::level::Level;
 use records::{EndedCalls, probe_registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,12 +29,13 @@ const LONGEST: Duration = Duration::from_millis(4);
 const WINDOWS: u32 = 30;
 /// A window is open for so long at least.
 const SHORTEST: Duration = Duration::from_millis(1);
+/// So often it is looked in a window, and without one, whether calls are left.
+const LOOK_IN_WINDOW: Duration = Duration::from_micros(200);
+const LOOK: Duration = Duration::from_millis(10);
 /// Calls with a caller up to this part are enough.
 pub(super) const COVERED: f64 = 0.95;
 /// What a recorded call takes, about.
 const PROBE_SECONDS: f64 = 75e-9;
-/// The part of one processor that recording all calls of the methods of a level may take; methods that are called more often are recorded in windows.
-const BUDGET: f64 = 0.02;
 
 /// How two levels are recorded.
 struct Recorded {
@@ -81,24 +81,24 @@ impl Run<'_> {
         let recorded = self.how_to_record((&callees, &callers), goes_on);
         // Callers first: a call within one that was not recorded has no caller.
         if !recorded.has_all_callers {
-            self.look_at((&callees, &callers), self.session.record_time());
+            self.look_at((&callees, &callers), &all);
             self.record_in_windows(&[&callers, &only_callees], recorded.open, goes_on);
         } else {
-            self.hooks.set_level(self.session, &callers, Level::Time);
+            self.hooks.record(self.session, &callers, true);
             wait(DRAINED, goes_on);
-            self.look_at((&callees, &callers), self.session.record_time());
+            self.look_at((&callees, &callers), &only_callees);
             self.record_in_windows(&[&only_callees], recorded.open, goes_on);
         }
         wait(DRAINED, goes_on);
         wait(GRACE, &|| goes_on() && covered(&self.session.walks.calls.seen()) < COVERED);
-        self.hooks.set_level(self.session, &all, Level::Off);
+        self.hooks.record(self.session, &all, false);
         let seen = self.session.walks.calls.seen();
         let methods = numbered(&all);
         // In windows, a caller of few calls may have none; or others have used up all calls that are wanted.
         if recorded.has_all_callers && self.session.instrumentation.live.calls_left_to_walk() > 0 {
             self.note_uncalled(&callers, &methods, &seen);
         }
-        self.hooks.figures.calls += seen.calls.values().sum::<u64>();
+        self.note_calls(&seen, &methods);
         self.hooks.figures.late += seen.late;
         Ok(Some(Seen { nested: seen, methods }))
     }
@@ -122,7 +122,7 @@ impl Run<'_> {
     ) -> Recorded {
         let all: FxHashSet<Arc<str>> = callees.union(callers).cloned().collect();
         let only_callees: FxHashSet<Arc<str>> = callees.difference(callers).cloned().collect();
-        self.look_at((callees, callers), self.session.record_time());
+        self.look_at((callees, callers), &all);
         let (live, wanted) = (&self.session.instrumentation.live, self.options.calls);
         let for_rates = wanted / FOR_RATES;
         live.limit_calls_of_walk(for_rates);
@@ -137,8 +137,8 @@ impl Run<'_> {
         }
         wait(DRAINED, goes_on);
         let seen = self.session.walks.calls.seen();
-        self.hooks.figures.calls += seen.calls.values().sum::<u64>();
         let numbered = numbered(&all);
+        self.note_calls(&seen, &numbered);
         let expected = |methods: &mut dyn Iterator<Item = &Arc<str>>| -> f64 {
             let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
             calls as f64 / open.as_secs_f64().max(1e-4) * self.options.period.as_secs_f64()
@@ -147,7 +147,7 @@ impl Run<'_> {
         let is_unknown = live.calls_left_to_walk() == 0 && windows <= 2;
         let calls_left = wanted - for_rates + live.calls_left_to_walk();
         live.limit_calls_of_walk(calls_left);
-        let most = (self.options.period.as_secs_f64() * BUDGET / PROBE_SECONDS).min(calls_left as f64);
+        let most = (self.options.period.as_secs_f64() * self.options.budget / PROBE_SECONDS).min(calls_left as f64);
         // They are recorded before their callees are.
         let longer = (self.options.period + DRAINED).as_secs_f64() / self.options.period.as_secs_f64();
         let of_callers = expected(&mut callers.iter()) * longer;
@@ -171,7 +171,7 @@ impl Run<'_> {
         let goes_on = || goes_on() && live.calls_left_to_walk() > 0;
         let begin = Instant::now();
         let Some(open) = open else {
-            self.switch(methods, || wait(self.options.period, &goes_on));
+            self.switch(methods, (self.options.period, LOOK), &goes_on);
             return;
         };
         let closed = (self.options.period / WINDOWS).saturating_sub(open);
@@ -191,18 +191,42 @@ impl Run<'_> {
     /// Has these methods record their calls for a moment; returns for how long.
     fn record_for(&self, methods: &[&FxHashSet<Arc<str>>], open: Duration) -> Duration {
         let begin = Instant::now();
-        self.switch(methods, || std::thread::sleep(open));
+        self.switch(methods, (open, LOOK_IN_WINDOW), &|| true);
         begin.elapsed()
     }
 
-    /// Has these methods record their calls meanwhile: callers are switched on first and off last, as calls within those that are not recorded have no caller.
-    fn switch(&self, methods: &[&FxHashSet<Arc<str>>], meanwhile: impl FnOnce()) {
-        methods.iter().for_each(|of| self.hooks.set_level(self.session, of, Level::Time));
-        meanwhile();
-        methods.iter().rev().for_each(|of| self.hooks.set_level(self.session, of, Level::Off));
+    /// Has these methods record their calls for so long, unless it is to end earlier: callers are switched on first and off last, as calls within those that are not recorded have no
+    /// caller. Nor have those that begin when no call is left of the limit: the window ends at the last look at which some were.
+    fn switch(&self, methods: &[&FxHashSet<Arc<str>>], (open, look): (Duration, Duration), goes_on: &dyn Fn() -> bool) {
+        let (calls, live) = (&self.session.walks.calls, &self.session.instrumentation.live);
+        methods.iter().for_each(|of| self.hooks.record(self.session, of, true));
+        let (begin, mut end) = (Instant::now(), self.session.record_time());
+        calls.open_window(end);
+        while begin.elapsed() < open && goes_on() {
+            std::thread::sleep(look.min(open.saturating_sub(begin.elapsed())));
+            let now = self.session.record_time();
+            if live.calls_left_to_walk() == 0 {
+                break;
+            }
+            end = now;
+        }
+        calls.close_window(end);
+        methods.iter().rev().for_each(|of| self.hooks.record(self.session, of, false));
     }
 
-    fn look_at(&self, (callees, callers): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>), since: u64) {
+    /// Adds the calls that were recorded for the walk.
+    fn note_calls(&mut self, seen: &Nested, methods: &[Arc<str>]) {
+        let is_own = |method: &usize| methods.get(*method).is_some_and(|method| !self.hooks.is_read(method));
+        let calls: u64 = seen.calls.iter().filter(|(method, _)| is_own(method)).map(|(_, calls)| calls).sum();
+        self.hooks.figures.calls += calls;
+    }
+
+    /// Looks at calls of these methods from now on; of those of `in_windows` that are recorded for others all the time, at those in windows.
+    fn look_at(
+        &self,
+        (callees, callers): (&FxHashSet<Arc<str>>, &FxHashSet<Arc<str>>),
+        in_windows: &FxHashSet<Arc<str>>,
+    ) {
         let all: FxHashSet<Arc<str>> = callees.union(callers).cloned().collect();
         let numbered = numbered(&all);
         let number = |method: &Arc<str>| numbered.binary_search(method).ok();
@@ -210,10 +234,11 @@ impl Run<'_> {
             methods: FxHashMap::default(),
             callees: callees.iter().filter_map(number).collect(),
             callers: callers.iter().filter_map(number).collect(),
-            since,
+            since: self.session.record_time(),
+            in_windows: in_windows.iter().filter(|of| self.hooks.is_read(of)).filter_map(number).collect(),
         };
         for (at, method) in numbered.iter().enumerate() {
-            nesting.methods.extend(self.hooks.numbers(self.session, method).into_iter().map(|number| (number, at)));
+            nesting.methods.extend(self.hooks.numbers(method).into_iter().map(|number| (number, at)));
         }
         let ended = EndedCalls::new(probe_registry::of_process(), Arc::clone(&self.session.lengths));
         self.session.walks.calls.look_at(nesting, LiveTree::new(ended));

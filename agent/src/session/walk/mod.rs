@@ -6,6 +6,7 @@ mod hooks;
 mod levels;
 mod measuring;
 mod missing_callers;
+mod present_probes;
 mod run;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
-    ErrorCode, HotBy, LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS,
-    WALK_PERCENT, WALK_PERIOD_MS, Walk, WalkHooks, WalkRequest, WalkTotals,
+    ErrorCode, HotBy, LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS, WALK_BUDGET, WALK_CALLS, WALK_HOOKS,
+    WALK_LEVELS, WALK_PERCENT, WALK_PERIOD_MS, Walk, WalkHooks, WalkRequest, WalkTotals,
 };
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
@@ -137,6 +138,9 @@ impl Session {
             let thread = thread.map_err(|error| Refusal::from(format!("there is no thread for a walk: {error}")))?;
             thread.join().unwrap_or_else(|_| Err(Refusal::from("internal error: please report it".to_owned())))
         });
+        if let Ok(cpu) = &result {
+            self.walks.costs.lock().cpu += *cpu;
+        }
         // One that has not begun leaves nothing to show.
         if result.is_err() {
             state.lock().take_if(|walk| walk.end.is_none());
@@ -188,6 +192,7 @@ fn options(request: &WalkRequest) -> Result<Options, Refusal> {
     let top = within("hot methods", number(request.top, TOP), (1, MOST as u64))?;
     let levels = within("levels", number(request.levels, WALK_LEVELS), (1, MOST_LEVELS as u64))?;
     let hooks = within("probes", number(request.hooks, WALK_HOOKS), (2, MOST_HOOKS as u64))?;
+    let budget = within("% of a processor", request.budget.unwrap_or(WALK_BUDGET).into(), (1, 100))?;
     let percent = within("%", request.percent.unwrap_or(WALK_PERCENT).into(), (0, 100))?;
     Ok(Options {
         seconds,
@@ -195,7 +200,9 @@ fn options(request: &WalkRequest) -> Result<Options, Refusal> {
         calls: within("calls a level", request.calls.unwrap_or(WALK_CALLS), (1, u64::MAX))?,
         top: top as usize,
         hooks: hooks as usize,
+        budget: budget as f64 / 100.0,
         metric: metric(request.metric)?,
+        used: used(request)?,
         through: globs(&request.through)?,
         policy: Policy {
             share: percent as f64 / 100.0,
@@ -213,6 +220,19 @@ fn metric(stated: Option<HotBy>) -> Result<Option<HotBy>, Refusal> {
     // Whether there is such a one at all.
     metric.map(Meter::by).transpose()?;
     Ok(metric)
+}
+
+/// How much of the metric the calls of a level may have used.
+fn used(request: &WalkRequest) -> Result<Option<u64>, Refusal> {
+    let has_metric = request.metric.is_some_and(|metric| metric != HotBy::Wall);
+    match request.used {
+        Some(_) if !has_metric => Err(Refusal::from(
+            "what calls have used ends a level only where a metric measures it: state the metric, or a period"
+                .to_owned(),
+        )),
+        Some(0) => Err(Refusal::from("a level that ends when nothing is used measures nothing".to_owned())),
+        used => Ok(used),
+    }
 }
 
 fn at_the_beginning(metric: Option<HotBy>) -> Walk {

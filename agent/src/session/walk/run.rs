@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::hooks::Hooks;
 use super::levels::{Seen, TwoLevels};
+use super::present_probes::is_read;
 use crate::hot_spots::{Listed, SampledStacks, Tally};
 use crate::random::Random;
 use crate::session::Session;
@@ -42,6 +43,10 @@ pub(super) struct Options {
     pub(super) calls: u64,
     pub(super) top: usize,
     pub(super) hooks: usize,
+    /// The part of one processor that recording calls may take; methods that are called more often are recorded in windows.
+    pub(super) budget: f64,
+    /// A level ends when its calls have used this much of the metric.
+    pub(super) used: Option<u64>,
     /// By what calls are measured, by hooks; by time, and by probes, if there is none.
     pub(super) metric: Option<HotBy>,
     pub(super) through: Vec<NameGlob>,
@@ -217,7 +222,7 @@ impl<'s> Run<'s> {
 
     /// Inserts probes into these methods, as far as the budget reaches.
     pub(super) fn insert(&mut self, methods: &[Arc<str>]) -> Result<(), Refusal> {
-        let mut found = Vec::new();
+        let (mut found, mut hooks) = (Vec::new(), self.hooks.count());
         for method in methods {
             if self.without.get(method).is_some_and(|reason| reason == NEVER_ENDS || reason == ABOVE) {
                 continue;
@@ -236,7 +241,8 @@ impl<'s> Run<'s> {
                     None if *meant.key.class == *THREAD => {
                         self.without.insert(Arc::clone(method), ABOVE.to_owned());
                     }
-                    None if self.hooks.count() + found.len() < self.options.hooks => {
+                    None if is_read(self.session, &meant.key) || hooks < self.options.hooks => {
+                        hooks += usize::from(!is_read(self.session, &meant.key));
                         self.without.remove(method);
                         found.push((Arc::clone(method), meant.key));
                     }

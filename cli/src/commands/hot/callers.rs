@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::{
     Caller, Callers, CallersSource, HookFigures, HotBy, LONGEST_HOT_SECONDS, MOST_HITS, Request, USUAL_HOT_SECONDS,
@@ -10,6 +10,7 @@ use control::{
 use trace::report::{counted, duration};
 
 use super::{METRICS, margin, percent, print_answer, remarks, what, word};
+use crate::failure::Failure;
 
 /// Show who calls a method, and how its time is divided among these callers: by samples of stacks, which change no class, or by a hook in the method, for a while.
 #[derive(Debug, clap::Args)]
@@ -54,6 +55,13 @@ fn source(word: &str) -> CallersSource {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let has_hook = arguments.across_threads || arguments.source.is_some_and(|source| source != CallersSource::Samples);
+    if arguments.hits.is_some() && !has_hook {
+        bail!(Failure::new(
+            "`--hits` is about calls that a hook counts, and samples count none",
+            "add `--source finder`, or `--source auto`"
+        ));
+    }
     let request = Request::Callers {
         method: arguments.method.clone(),
         loader: arguments.loader.clone(),
@@ -99,7 +107,15 @@ fn by_hook(found: &Callers, hook: &HookFigures) -> String {
         let _ = writeln!(text, "{calls} {time}  {}{}", caller.method, via(caller));
     }
     for without in &found.without_caller {
-        let _ = writeln!(text, "{:>16} {:>8}  {:<6}  (none: {})", "", percent(without.share), "", without.reason);
+        let calls = without.calls_share.map_or_else(String::new, percent);
+        let _ = writeln!(
+            text,
+            "{calls:>8}  {:<6} {:>8}  {:<6}  (none: {})",
+            "",
+            percent(without.share),
+            "",
+            without.reason
+        );
     }
     if hook.nested > 0 {
         let _ = writeln!(text, "# {} within these are a part of them", counted(hook.nested, "call"));
@@ -174,7 +190,11 @@ mod tests {
                 caller("a.C.c()", None, 0.7),
                 caller("a.D.d()", Some("java.lang.reflect.Method.invoke()"), 0.2),
             ],
-            without_caller: vec![WithoutMethod { reason: "the thread begins there".to_owned(), share: 0.1 }],
+            without_caller: vec![WithoutMethod {
+                reason: "the thread begins there".to_owned(),
+                share: 0.1,
+                calls_share: None,
+            }],
             notices: vec!["n".to_owned()],
         };
         let expected = "callers of a.B.hot, by processor time: 1,200 samples of it in 10.0 s, 61.0 % of all (async)\n   \
@@ -220,14 +240,18 @@ mod tests {
             samples: 0,
             share: 0.0,
             callers: vec![caller("a.C.c()", 1_750, 0.7, 0.25), caller("a.D.d()", 750, 0.3, 0.7)],
-            without_caller: vec![WithoutMethod { reason: "the thread begins there".to_owned(), share: 0.05 }],
+            without_caller: vec![WithoutMethod {
+                reason: "the thread begins there".to_owned(),
+                share: 0.05,
+                calls_share: Some(0.2),
+            }],
             notices: vec!["n".to_owned()],
         };
         let expected = "callers of a.B.hot, by a hook: 2,500 calls of it in 250 windows, 8.5 s\n   \
             calls              time           caller\n  \
             70.0 %  ±1.8     25.0 %  ±2.5    a.C.c()\n  \
-            30.0 %  ±1.8     70.0 %  ±2.5    a.D.d()\n                    \
-            5.0 %          (none: the thread begins there)\n\
+            30.0 %  ±1.8     70.0 %  ±2.5    a.D.d()\n  \
+            20.0 %            5.0 %          (none: the thread begins there)\n\
             # 7 calls within these are a part of them\n\
             # by finder: the samples are biased\n\
             # n\n";

@@ -188,7 +188,7 @@ mod tests {
                 PackageShare { package: String::new(), share: 0.06 },
                 PackageShare { package: "tiny".to_owned(), share: 0.001 },
             ],
-            without_method: vec![WithoutMethod { reason: "no Java frame".to_owned(), share: 0.04 }],
+            without_method: vec![WithoutMethod { reason: "no Java frame".to_owned(), share: 0.04, calls_share: None }],
             jvm_threads: [("compiler", 1_840.0), ("collector", 62.0), ("VM", 4.0)]
                 .map(|(threads, cpu_ms)| JvmThreads { threads: threads.to_owned(), cpu_ms })
                 .into(),

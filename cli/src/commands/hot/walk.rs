@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::{
-    CLIENT_LEFT, Hello, HotBy, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS, WALK_CALLS, WALK_HOOKS, WALK_LEVELS,
-    WALK_PERCENT, WALK_PERIOD_MS, Walk,
+    CLIENT_LEFT, Hello, HotBy, LONGEST_HOT_SECONDS, Request, USUAL_HOT_SECONDS, WALK_BUDGET, WALK_CALLS, WALK_HOOKS,
+    WALK_LEVELS, WALK_PERCENT, WALK_PERIOD_MS, Walk,
 };
 
 use super::{METRICS, word};
@@ -66,6 +66,9 @@ pub(crate) struct Arguments {
     /// Most probes at a time.
     #[arg(long, value_name = "N", default_value_t = WALK_HOOKS as u64, value_parser = clap::value_parser!(u64).range(2..=64))]
     hooks: u64,
+    /// What recording calls may take of one processor. Methods that are called more often are recorded in short windows.
+    #[arg(long, value_name = "PERCENT", default_value_t = WALK_BUDGET, value_parser = clap::value_parser!(u32).range(1..=100))]
+    budget: u32,
     /// Classes `package.Class` with `*` and `**` whose methods are passed through: their callers count. May be repeated.
     #[arg(long, value_name = "CLASSES")]
     through: Vec<String>,
@@ -75,6 +78,9 @@ pub(crate) struct Arguments {
     /// By what calls are measured: time (`wall`), by probes; or by hooks, which count fewer calls, processor time (`cpu`), allocated bytes, cycles or instructions (`perf_event_open`). By `allocated`, the walk begins where most is allocated.
     #[arg(long, default_value = "wall", value_parser = PossibleValuesParser::new(METRICS).try_map(|text| word(&text)))]
     metric: HotBy,
+    /// A level ends early when its counted calls have used this much of the metric: cycles, instructions, bytes, or nanoseconds of processor time.
+    #[arg(long, value_name = "N", requires = "metric", value_parser = clap::value_parser!(u64).range(1..))]
+    used: Option<u64>,
     /// Go on from tasks of pools and from threads to who hands them over: some ten classes of the JDK are changed for that while a level is measured at which tasks begin.
     #[arg(long, conflicts_with = "show")]
     across_threads: bool,
@@ -189,6 +195,8 @@ fn request(arguments: &Arguments) -> Request {
         percent: Some(arguments.share),
         most_callers: arguments.callers.and_then(number),
         hooks: number(arguments.hooks),
+        budget: Some(arguments.budget),
+        used: arguments.used,
         through: arguments.through.clone(),
         boundary: arguments.boundary.clone(),
         metric: Some(arguments.metric),

@@ -72,6 +72,12 @@ class MetricsOfCallersIT {
             assertEquals("finder", level.path("source").asText(), found::toString);
             assertEquals(0.1, share(level, "works"), TOLERANCE, level::toString);
             assertTrue(level.path("callers").path(0).path("time_ms").isNull(), level::toString);
+            List<String> ended = new ArrayList<>(command);
+            ended.addAll(List.of("--levels", "1", "--used", "2000000"));
+            JsonNode used = new ObjectMapper().readTree(Tool.instr(ended).assertExitCode(0).stdout()).path("levels").path(0);
+            int calls = used.path("calls").asInt();
+            // A call has 10,000 bytes on the average, and a window 25 calls.
+            assertTrue(calls >= 180 && calls <= 300, used::toString);
             TwoHotMethods.assertNoProbeOfWalks(String.valueOf(program.pid()));
             quit(program);
         }
