@@ -1,8 +1,8 @@
 """Which methods of real programs are hot, by instr's samples and by those of async-profiler: `cargo xtask bench hot`.
 
-Each program (a directory with a run.sh, docs/performance.md) runs a few times with each of the two in turn, sampled every 10 ms of processor time from beginning to end. Compared are the innermost methods of
-Java, and pairs of caller and callee, by their shares: how many of async-profiler's first ten are among instr's, the rank correlation of all with 0.5 %, the differences of shares; and how far the same tool differs
-from itself in another run.
+Each program (a directory with a run.sh, docs/performance.md) runs a few times with each of the two in turn, sampled every 4 ms of processor time (what the kernel's ticks allow) from beginning to end. Compared
+are the innermost methods of Java, and pairs of caller and callee, by their mean shares of all runs: how many of async-profiler's first ten are among instr's, the rank correlation of all with 0.5 %, the
+differences of shares; and how far one half of async-profiler's runs differs from the other. A sample has no name if neither a method nor a function of a library is known.
 """
 import collections
 import os
@@ -17,20 +17,28 @@ PROGRAMS = ["javac", "springboot", "dbs", "lucene", "kafka"]
 TOP = 10
 # Methods below this share are hit by too few samples to be ranked.
 RANKED = 0.005
-CONFIG = '[trace]\nfile = "{directory}/trace-%p.jfr"\n[[rule]]\nclass = "none.**"\n[sampler]\ninterval = "10 ms"\n'
+CONFIG = '[trace]\nfile = "{directory}/trace-%p.jfr"\n[[rule]]\nclass = "none.**"\n[sampler]\ninterval = "4 ms"\n'
 # A frame of Java: package, class, method. Hidden classes have a number that differs from run to run.
 HIDDEN = re.compile(r"(\$\$Lambda|LambdaForm\$\w+|GeneratedMethodAccessor|GeneratedConstructorAccessor|\$Proxy|DirectMethodHandle\$Holder)[^.]*")
 
 
+# instr's frame of a sample whose stack cannot be read: its innermost method, a function of a library, a library alone.
+NO_STACK = "[no stack] "
+
+
 def name(frame):
     """`a/B.c_[j]` and `a.B.c(int)` as `a.B.c`; None for native code."""
+    frame = frame.removeprefix(NO_STACK)
+    if ": " in frame:
+        return None
+    frame = re.sub(r"[./+]0x[0-9a-f]+", "", frame)
     frame = re.sub(r"_\[\w\]$", "", frame).split("(")[0].replace("/", ".")
     return HIDDEN.sub(r"\1", frame) if re.fullmatch(r"[\w$.+<>]+\.[\w$<>]*[a-zA-Z$<>_][\w$<>]*", frame) and ".isra." not in frame else None
 
 
 def read(lines):
-    """Shares of the innermost methods, shares of edges, and the part of samples without any method, of stacks with the innermost frame last."""
-    leaves, edges, without, total = collections.Counter(), collections.Counter(), 0, 0
+    """Shares of the innermost methods, shares of edges, the parts of samples without a method of Java and without any name, and the number of samples, of stacks with the innermost frame last."""
+    leaves, edges, without, nameless, total = collections.Counter(), collections.Counter(), 0, 0, 0
     for line in lines:
         stack, _, count = line.rstrip("\n").rpartition(" ")
         count, frames = int(count), stack.split(";")
@@ -38,11 +46,12 @@ def read(lines):
         total += count
         if not named:
             without += count
+            nameless += count if not any(": " in frame for frame in frames) else 0
             continue
         leaves[named[-1]] += count
         edges.update({edge: count for edge in set(zip(named, named[1:]))})
     shares = lambda counted: {of: count / total for of, count in counted.items()}
-    return shares(leaves), shares(edges), without / total if total else 0.0, total
+    return shares(leaves), shares(edges), without / total if total else 0.0, nameless / total if total else 0.0, total
 
 
 def with_instr(o, program, directory):
@@ -61,7 +70,7 @@ def with_instr(o, program, directory):
 
 def with_async_profiler(o, program, directory):
     stacks = os.path.join(directory, "async-%p.collapsed")
-    run(o, program, [f"-agentpath:{o.profiler}=start,event=cpu,interval=10ms,collapsed,file={stacks}"])
+    run(o, program, [f"-agentpath:{o.profiler}=start,event=cpu,interval=4ms,collapsed,file={stacks}"])
     files = [os.path.join(directory, file) for file in os.listdir(directory) if file.startswith("async-")]
     with open(max(files, key=os.path.getsize), encoding="utf-8", errors="replace") as lines:
         # Its threads of the JVM itself have no method of Java; instr does not sample these.
@@ -107,7 +116,7 @@ def difference(one, other):
 def main():
     parser = rounds.arguments(__doc__)
     parser.add_argument("--programs", required=True, help="directory with NAME/run.sh")
-    parser.set_defaults(rounds=2)
+    parser.set_defaults(rounds=6)
     o = parser.parse_args()
     o.agent = os.path.abspath(o.agent)
     o.profiler = rounds.peer(o.peers, "linux-x64/libasyncProfiler.so") or sys.exit("error: `--peers all` fetches async-profiler")
@@ -122,11 +131,12 @@ def main():
         edges = [mean(found[tool], 1) for tool in tools]
         common = len(set(top(ours)) & set(top(theirs)))
         themselves = found["async-profiler"]
-        of_itself = len(set(top(themselves[0][0])) & set(top(themselves[-1][0])))
-        print(f"{program}: {common} of {TOP} first methods (async-profiler's runs among themselves: {of_itself}), rank correlation {rank_correlation(ours, theirs):.2f} "
-              f"({rank_correlation(themselves[0][0], themselves[-1][0]):.2f}), points {difference(ours, theirs)}; edges {len(set(top(edges[0])) & set(top(edges[1])))} of {TOP}, "
-              f"points {difference(*edges)}; samples {[run[3] for run in found['instr']]} and {[run[3] for run in themselves]}, without a method "
-              f"{max(run[2] for run in found['instr']) * 100:.2f} %", flush=True)
+        halves = [mean(themselves[half::2], 0) for half in (0, 1)]
+        of_itself = len(set(top(halves[0])) & set(top(halves[1])))
+        print(f"{program}: {common} of {TOP} first methods (one half of async-profiler's runs and the other: {of_itself}), rank correlation {rank_correlation(ours, theirs):.2f} "
+              f"({rank_correlation(*halves):.2f}), points {difference(ours, theirs)}; edges {len(set(top(edges[0])) & set(top(edges[1])))} of {TOP}, "
+              f"points {difference(*edges)}; samples {sum(run[4] for run in found['instr']):,} and {sum(run[4] for run in themselves):,}, without a method of Java "
+              f"{max(run[2] for run in found['instr']) * 100:.1f} %, without a name {max(run[3] for run in found['instr']) * 100:.2f} %", flush=True)
         print("  instr:          " + ", ".join(f"{of} {ours[of] * 100:.1f}" for of in top(ours)))
         print("  async-profiler: " + ", ".join(f"{of} {theirs[of] * 100:.1f}" for of in top(theirs)))
 

@@ -19,11 +19,13 @@ SETTLED = 0.5
 
 
 class Program:
-    def __init__(self, o, directory, kind):
+    """A program that answers each line with the requests that it has served and the processor time that it has used."""
+
+    def __init__(self, o, directory, kind, main="Orders"):
         config = os.path.join(directory, kind + ".toml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(CONFIG.format(directory=directory, kind=kind))
-        command = [o.java + "/bin/java", "-Xmx512m", f"-agentpath:{o.agent}={config}", "-cp", directory, "Orders"]
+        command = [o.java + "/bin/java", "-Xmx512m", f"-agentpath:{o.agent}={config}", "-cp", directory, main]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout.readline() == "ready\n"
 
@@ -44,6 +46,7 @@ class Program:
 def main():
     parser = rounds.arguments(__doc__)
     parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--all-pairs", type=int, default=6, help="pairs of windows without probes and with probes in all methods")
     o = parser.parse_args()
     o.agent = os.path.abspath(o.agent)
     instr = os.path.join(os.path.dirname(o.agent), "instr")
@@ -87,7 +90,7 @@ def measure_all(o, instr, program, seconds):
 
     time.sleep(10)
     probed()
-    found = windows.pairs(o.pairs, lambda is_with: program.window(probed if is_with else lambda: time.sleep(seconds)))
+    found = windows.pairs(o.all_pairs, lambda is_with: program.window(probed if is_with else lambda: time.sleep(seconds)))
     program.process.kill()
     return found
 

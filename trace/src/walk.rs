@@ -103,6 +103,15 @@ pub struct WalkCaller {
     pub time_nanos: Option<u64>,
     /// Their part of the time of all measured calls that have a caller, or of what these have used by the walk's metric.
     pub time_share: Option<f64>,
+    /// By chance alone that part is off by more than this in one of twenty cases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_margin: Option<f64>,
+    /// The shortest of these calls.
+    #[serde(rename = "shortest_ms", serialize_with = "millis", skip_serializing_if = "Option::is_none")]
+    pub shortest_nanos: Option<u64>,
+    /// The longest of these calls.
+    #[serde(rename = "longest_ms", serialize_with = "millis", skip_serializing_if = "Option::is_none")]
+    pub longest_nanos: Option<u64>,
     /// Its part of the processor time of the method, by samples.
     pub cpu_share: Option<f64>,
     /// By chance alone that part is off by more than this in one of twenty cases.

@@ -1,4 +1,4 @@
-//! `cargo xtask bench startup|events|percall|scaling|records|programs|transform|instructions|unwanted|memory|watch|whole|contexts|sites|diagnose|walk|walk_cost|hot`: builds what is measured, then leaves the measuring to the scripts in bench/.
+//! `cargo xtask bench startup|events|percall|scaling|records|programs|transform|instructions|unwanted|memory|watch|whole|contexts|sites|diagnose|walk|walk_cost|walk_loop|callers|hot`: builds what is measured, then leaves the measuring to the scripts in bench/.
 
 use anyhow::{Context, Result, bail};
 use class_source::JavaHome;
@@ -6,7 +6,7 @@ use class_source::JavaHome;
 use crate::process::{cargo, command, execute, maven};
 use crate::{prerequisites, project};
 
-const BENCHMARKS: &str = "startup, events, percall, scaling, records, programs, transform, instructions, insertion, unwanted, memory, watch, whole, contexts, sites, diagnose, walk, walk_cost and hot";
+const BENCHMARKS: &str = "startup, events, percall, scaling, records, programs, transform, instructions, insertion, unwanted, memory, watch, whole, contexts, sites, diagnose, walk, walk_cost, walk_loop, callers and hot";
 
 /// Everything after the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -21,7 +21,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             execute(&mut measured_program(what, &java))?;
             measure.arg("--agent").arg(project::agent());
         }
-        "scaling" | "records" | "programs" | "whole" | "contexts" | "sites" | "diagnose" | "walk_cost" | "hot" => {
+        "scaling" | "records" | "programs" | "whole" | "contexts" | "sites" | "diagnose" | "walk_cost"
+        | "walk_loop" | "callers" | "hot" => {
             execute(cargo().args(["build", "--release", "--package", "agent", "--package", "cli"]))?;
             measure.arg("--agent").arg(project::agent());
         }

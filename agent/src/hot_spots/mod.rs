@@ -24,7 +24,7 @@ pub(crate) use attribution::{Attribution, BEGINS, CalledMethod, TASK_BEGINS};
 pub(crate) use counted_calls::{CountedCalls, FoundCallers};
 pub(crate) use hand_overs::HandOvers;
 pub(crate) use jvm_threads::JvmThreadTimes;
-pub(crate) use margin::margin;
+pub(crate) use margin::{margin, margin_of_sums};
 pub(crate) use meter::Meter;
 pub(crate) use queued_samples::{ProcessorSamples, QueuedSamples};
 pub(crate) use recorded_calls::RecordedCalls;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trace::report::counted;
 
 use super::ascent::Ascent;
-use crate::hot_spots::{BEGINS, SampledCaller, TASK_BEGINS, margin};
+use crate::hot_spots::{BEGINS, SampledCaller, TASK_BEGINS, margin, margin_of_sums};
 use crate::recorder::CallSum;
 
 /// A recorded call takes about this time; of calls that are shorter than ten times that, the time would be mostly that of the probes.
@@ -48,7 +48,10 @@ impl Measured {
 
     fn all(&self) -> CallSum {
         let sums = self.by_caller.values();
-        sums.fold(CallSum::default(), |all, of| CallSum { calls: all.calls + of.calls, nanos: all.nanos + of.nanos })
+        sums.fold(CallSum::default(), |mut all, of| {
+            all.add(of);
+            all
+        })
     }
 }
 
@@ -78,6 +81,7 @@ pub(crate) fn level_of(
     let caller = |text: &Arc<str>, sampled: Option<&SampledCaller>| {
         let sum = found.map(|of| of.by_caller.get(text).copied().unwrap_or_default());
         let timed = sum.filter(|_| has_time);
+        let range = timed.and_then(|sum| sum.range);
         WalkCaller {
             method: text.to_string(),
             via: sampled.and_then(|of| of.via.as_ref()).map(ToString::to_string),
@@ -90,7 +94,9 @@ pub(crate) fn level_of(
             time_ms: timed.filter(|_| !has_amounts).map(|sum| sum.nanos as f64 / 1e6),
             amount: timed.filter(|_| has_amounts && sums.nanos > 0).map(|sum| sum.nanos as f64),
             time_share: timed.filter(|_| sums.nanos > 0).map(|sum| part(sum.nanos, sums.nanos)),
-            time_margin: hook_margins(text)[1].filter(|_| timed.is_some()),
+            time_margin: timed.and_then(|sum| hook_margins(text)[1].or_else(|| margin_of_time(&sum, &sums))),
+            shortest_ms: range.map(|(shortest, _)| shortest as f64 / 1e6),
+            longest_ms: range.map(|(_, longest)| longest as f64 / 1e6),
             cpu_share: sampled.filter(|of| of.is_sampled()).map(|of| of.share),
             margin: sampled.filter(|of| margins && of.is_sampled()).map(|of| of.margin),
             followed: followed.contains(text),
@@ -147,6 +153,12 @@ pub(crate) fn level_of(
     }
 }
 
+/// By how much a caller's part of the time may be off by chance: much where few calls have most of it.
+fn margin_of_time(of: &CallSum, all: &CallSum) -> Option<f64> {
+    let sums = |sum: &CallSum| (sum.nanos as f64, sum.squares as f64);
+    (all.nanos > 0 && all.squares > 0).then(|| margin_of_sums((sums(of), sums(all))))
+}
+
 fn part(of: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { of as f64 / all as f64 }
 }
@@ -188,7 +200,7 @@ mod tests {
     }
 
     fn measured(calls: &[(&str, u64, u64)], without: u64) -> Measured {
-        let sum = |calls, nanos| CallSum { calls, nanos };
+        let sum = CallSum::of;
         Measured {
             by_caller: calls.iter().map(|(caller, calls, nanos)| (Arc::from(*caller), sum(*calls, *nanos))).collect(),
             without_caller: sum(without, 0),

@@ -136,9 +136,15 @@ messages! {
         /// Their part of the time of all measured calls that have a caller, or of what these have used (0 to 1).
         #[serde(default)]
         pub time_share: Option<f64>,
-        /// That part is off by more than this in one of twenty cases (0 to 1), where a hook has counted the calls.
+        /// That part is off by more than this in one of twenty cases (0 to 1), by chance alone: much where few long calls have most of the time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub time_margin: Option<f64>,
+        /// The shortest of these calls, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub shortest_ms: Option<f64>,
+        /// The longest of these calls, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub longest_ms: Option<f64>,
         /// Its part of the processor time of the method (0 to 1), by samples; absent for a caller that no sample has met.
         #[serde(default)]
         pub cpu_share: Option<f64>,

@@ -6,7 +6,7 @@ use super::Event;
 use super::plan::Wanted;
 use crate::{Diagnosis, DiagnosisCost, DiagnosisNode, SlowCall, SlowCallStep};
 
-pub(super) type Numbers = [u64; 13];
+pub(super) type Numbers = [u64; 15];
 pub(super) type Texts<'t> = [Cow<'t, str>; 7];
 
 pub(super) const DIAGNOSIS: Wanted = Wanted {
@@ -56,7 +56,7 @@ const LARGEST_FRACTION: f64 = 1_000.0;
 
 /// Returns `instr.Diagnosis` from its fields in the order of [`DIAGNOSIS`].
 pub(super) fn diagnosis<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'c> {
-    let [_, claim, explained, slower_than, learnt, calls, slow, classes, retransforms, stop, cpu, nodes, _] = *numbers;
+    let [_, claim, explained, slower_than, learnt, calls, slow, classes, retransforms, stop, cpu, nodes, ..] = *numbers;
     let [method, context, condition, state, reason, sentence, notices] = texts;
     let cost = DiagnosisCost {
         classes: counted(classes),
@@ -86,7 +86,8 @@ pub(super) fn diagnosis<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Ev
 
 /// Returns `instr.DiagnosisNode` from its fields in the order of [`NODE`].
 pub(super) fn node<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'c> {
-    let [_, claim, own, parent, level, calls, slow_calls, total, slow, share, running, waiting, followed] = *numbers;
+    let [_, claim, own, parent, level, calls, slow_calls, total, slow, share, running, waiting, followed, ..] =
+        *numbers;
     let [method, kind, reason, lines, via, ..] = texts;
     let place = |number: u64| usize::try_from(number).ok();
     let node = DiagnosisNode {

@@ -67,6 +67,9 @@ pub(super) const EDGE: Wanted = Wanted {
         "callsMargin",
         "time",
         "timeShare",
+        "timeMargin",
+        "shortest",
+        "longest",
         "cpuShare",
         "margin",
         "followed",
@@ -136,7 +139,24 @@ fn level(numbers: &Numbers, texts: &Texts<'_>) -> WalkPart {
 }
 
 fn edge(numbers: &Numbers, texts: &Texts<'_>) -> WalkPart {
-    let [_, _, row, own, calls, calls_share, calls_margin, time, time_share, cpu_share, margin, followed, _] = *numbers;
+    let [
+        _,
+        _,
+        row,
+        own,
+        calls,
+        calls_share,
+        calls_margin,
+        time,
+        time_share,
+        time_margin,
+        shortest,
+        longest,
+        cpu_share,
+        margin,
+        followed,
+        ..,
+    ] = *numbers;
     let [caller, via, reason, ..] = texts;
     if caller.is_empty() {
         let without = WithoutCaller { reason: reason.to_string(), share: fraction(cpu_share).unwrap_or(0.0) };
@@ -150,6 +170,9 @@ fn edge(numbers: &Numbers, texts: &Texts<'_>) -> WalkPart {
         calls_margin: fraction(calls_margin),
         time_nanos: number(time),
         time_share: fraction(time_share),
+        time_margin: fraction(time_margin),
+        shortest_nanos: number(shortest),
+        longest_nanos: number(longest),
         cpu_share: fraction(cpu_share),
         margin: fraction(margin),
         followed: followed != 0,

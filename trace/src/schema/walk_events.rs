@@ -79,6 +79,9 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
                 "Share of Time",
                 "Part of the time of all measured calls that have a caller, or of what they have used by the metric"
             ),
+            fraction!("timeMargin", "Margin of Time", "That share is off by more than this in one of twenty cases"),
+            time!("shortest", "Shortest Call"),
+            time!("longest", "Longest Call"),
             fraction!("cpuShare", "Share of CPU Time", "Part of the processor time of the method, by samples"),
             fraction!("margin", "Margin", "That share is off by more than this in one of twenty cases"),
             labelled!("followed", BOOLEAN, "Followed", "The walk went on there"),

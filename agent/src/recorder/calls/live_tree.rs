@@ -32,6 +32,10 @@ pub(crate) struct TreeNode {
     pub(crate) calls: u64,
     /// Time of the calls with all within them, in nanoseconds.
     pub(crate) total: u64,
+    /// Times of single calls: the shortest and the longest, and the sum of their squares.
+    pub(crate) shortest: u64,
+    pub(crate) longest: u64,
+    pub(crate) squares: u128,
     /// Calls within, by probe.
     pub(crate) children: Vec<TreeNode>,
     height: u32,
@@ -154,7 +158,7 @@ impl LiveTree {
         let LiveTree { threads, size, misplaced, evidence, .. } = self;
         let waiting = threads.entry(thread).or_default();
         waiting.last_end = end;
-        let mut node = TreeNode { probe, calls: 1, total: end.saturating_sub(start), height: 1, children: Vec::new() };
+        let mut node = TreeNode::of_call(probe, end.saturating_sub(start));
         size.nodes += 1;
         let within = waiting.calls.iter().rev().take_while(|(inner, _)| evidence.learn_and_place(inner, &call)).count();
         let first = waiting.calls.len() - within;
@@ -203,6 +207,20 @@ impl Waiting {
 }
 
 impl TreeNode {
+    fn of_call(probe: u32, time: u64) -> TreeNode {
+        let squares = u128::from(time) * u128::from(time);
+        TreeNode {
+            probe,
+            calls: 1,
+            total: time,
+            shortest: time,
+            longest: time,
+            squares,
+            height: 1,
+            children: Vec::new(),
+        }
+    }
+
     /// Takes a call that was made within this one.
     fn take(&mut self, inner: TreeNode, size: &mut Size) {
         self.height = self.height.max(inner.height + 1);
@@ -243,6 +261,9 @@ fn merge(siblings: &mut Vec<TreeNode>, node: TreeNode, size: &mut Size) {
             size.nodes = size.nodes.saturating_sub(1);
             same.calls += node.calls;
             same.total = same.total.saturating_add(node.total);
+            same.shortest = same.shortest.min(node.shortest);
+            same.longest = same.longest.max(node.longest);
+            same.squares = same.squares.saturating_add(node.squares);
             same.height = same.height.max(node.height);
             node.children.into_iter().for_each(|child| merge(&mut same.children, child, size));
         }

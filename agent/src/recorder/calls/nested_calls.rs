@@ -29,12 +29,34 @@ pub(crate) struct Nesting {
 pub(crate) struct CallSum {
     pub(crate) calls: u64,
     pub(crate) nanos: u64,
+    /// The sum of the squares of these times; 0 where single calls are not known.
+    pub(crate) squares: u128,
+    /// The shortest and the longest one, where single calls are known.
+    pub(crate) range: Option<(u64, u64)>,
 }
 
 impl CallSum {
-    fn add(&mut self, node: &TreeNode) {
-        self.calls += node.calls;
-        self.nanos = self.nanos.saturating_add(node.total);
+    /// Calls of which no more is known.
+    pub(crate) fn of(calls: u64, nanos: u64) -> CallSum {
+        CallSum { calls, nanos, ..CallSum::default() }
+    }
+
+    /// Adds others.
+    pub(crate) fn add(&mut self, others: &CallSum) {
+        self.calls += others.calls;
+        self.nanos = self.nanos.saturating_add(others.nanos);
+        self.squares = self.squares.saturating_add(others.squares);
+        self.range = match (self.range, others.range) {
+            (Some((shortest, longest)), Some((least, most))) => Some((shortest.min(least), longest.max(most))),
+            (one, other) => one.or(other),
+        };
+    }
+}
+
+impl From<&TreeNode> for CallSum {
+    fn from(node: &TreeNode) -> CallSum {
+        let TreeNode { calls, total, squares, shortest, longest, .. } = *node;
+        CallSum { calls, nanos: total, squares, range: Some((shortest, longest)) }
     }
 }
 
@@ -238,7 +260,7 @@ impl Nesting {
         let Some(method) = self.methods.get(&node.probe).copied() else { return };
         if self.callees.contains(&method) && !path.contains(&method) {
             let caller = path.iter().rev().find(|of| self.callers.contains(of)).copied();
-            seen.edges.entry((method, caller)).or_default().add(node);
+            seen.edges.entry((method, caller)).or_default().add(&node.into());
         }
         path.push(method);
         node.children.iter().for_each(|child| self.add(child, path, seen));
@@ -308,7 +330,8 @@ mod tests {
     fn calls_that_began_before_their_callers_were_recorded_do_not_count() {
         let seen = seen(&[(HOT, 90, 105), (HOT, 110, 120), (A, 95, 140), (77, 110, 111)]);
         assert_eq!((seen.late, seen.edges.len()), (1, 1));
-        assert_eq!(seen.edges[&(0, Some(1))], CallSum { calls: 1, nanos: 10 });
+        let one = CallSum { calls: 1, nanos: 10, squares: 100, range: Some((10, 10)) };
+        assert_eq!(seen.edges[&(0, Some(1))], one);
         assert_eq!(seen.calls, FxHashMap::from_iter([(0, 2), (1, 1)]));
     }
 

@@ -91,7 +91,7 @@ fn measured(found: &Callers) -> Measured {
     let is_doubtful = found.hook.as_ref().is_some_and(|hook| hook.unended as f64 > hook.calls as f64 * UNMEASURED);
     let is_known = !is_doubtful && !found.hook.as_ref().is_some_and(|hook| hook.too_little);
     let used = |of: &control::Caller| if is_known { of.amount.unwrap_or(of.time_ms * 1e6) as u64 } else { 0 };
-    let sum = |of: &control::Caller| CallSum { calls: of.calls.unwrap_or(0), nanos: used(of) };
+    let sum = |of: &control::Caller| CallSum::of(of.calls.unwrap_or(0), used(of));
     let by_caller: FxHashMap<Arc<str>, CallSum> =
         found.callers.iter().map(|of| (Arc::from(of.method.as_str()), sum(of))).collect();
     let known: u64 = by_caller.values().map(|sum| sum.calls).sum();
@@ -99,7 +99,7 @@ fn measured(found: &Callers) -> Measured {
     let margins = |of: &control::Caller| (Arc::from(of.method.as_str()), [of.calls_margin, of.margin]);
     Measured {
         by_caller,
-        without_caller: CallSum { calls: all.saturating_sub(known), nanos: 0 },
+        without_caller: CallSum::of(all.saturating_sub(known), 0),
         by_hook: Some(ByHook {
             margins: found.callers.iter().map(margins).collect(),
             has_amounts: found.callers.iter().any(|of| of.amount.is_some()),

@@ -101,6 +101,9 @@ impl Recording {
             push_fraction(payload, caller.calls_margin);
             push_number(payload, caller.time_nanos);
             push_fraction(payload, caller.time_share);
+            push_fraction(payload, caller.time_margin);
+            push_number(payload, caller.shortest_nanos);
+            push_number(payload, caller.longest_nanos);
             push_fraction(payload, cpu_share);
             push_fraction(payload, caller.margin);
             push_flag(payload, caller.followed);

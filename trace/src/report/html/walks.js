@@ -1,6 +1,6 @@
 // Walks: who calls hot methods, level by level.
 
-const walkColumns = (metric) => ["Calls", "±", metric ?? "Time", metric === "allocated" ? "Allocated, sampled" : "CPU time", "±"];
+const walkColumns = (metric) => ["Calls", "±", metric ?? "Time", "±", metric === "allocated" ? "Allocated, sampled" : "CPU time", "±"];
 const walkPercent = (share) => (share == null ? "" : `${(share * 100).toFixed(1)} %`);
 const walkMargin = (margin) => (margin == null ? "" : (margin * 100).toFixed(1));
 
@@ -28,10 +28,10 @@ function walkLevel({ level, of, source, calls, callers, without_caller = [], rea
   const columns = walkColumns(metric);
   const rows = callers.map((caller) => make("tr", { class: caller.followed ? "followed" : null },
     make("td", {}, walkPercent(caller.calls_share)), make("td", {}, walkMargin(caller.calls_margin)), make("td", {}, walkPercent(caller.time_share)),
-    make("td", {}, walkPercent(caller.cpu_share)), make("td", {}, walkMargin(caller.margin)),
+    make("td", {}, walkMargin(caller.time_margin)), make("td", {}, walkPercent(caller.cpu_share)), make("td", {}, walkMargin(caller.margin)),
     make("td", { class: "text" }, caller.method, caller.via ? make("span", { class: "tag" }, `via ${caller.via}`) : null)));
   const none = without_caller.map((without) => make("tr", { class: "unmeasured" },
-    ...columns.map((_, at) => make("td", {}, at === 3 ? walkPercent(without.share) : "")), make("td", { class: "text" }, `(none: ${without.reason})`)));
+    ...columns.map((_, at) => make("td", {}, at === 4 ? walkPercent(without.share) : "")), make("td", { class: "text" }, `(none: ${without.reason})`)));
   return [
     make("h2", {}, `Level ${level}: callers of ${of}${calls == null ? "" : `, ${things(calls, "call", "calls")} ${source === "finder" ? "counted by a hook" : "measured"}`}`),
     walkTable(columns, "Caller", [...rows, ...none]),

@@ -7,7 +7,7 @@ use crate::{HotSpot, Walk, WalkCaller, WalkHooks, WalkLevel, WithoutCaller};
 
 /// The titles of a level, where calls are measured by this.
 fn titles(metric: Option<&str>) -> String {
-    format!("   calls    {:>12}  processor        caller", metric.unwrap_or("time"))
+    format!("   calls    {:>12}         processor        caller", metric.unwrap_or("time"))
 }
 
 /// Returns the lines with the hot methods of a walk. Lines have at most `columns` columns.
@@ -37,7 +37,7 @@ pub fn walk_level(walk: &Walk, level: &WalkLevel, columns: usize) -> Vec<String>
     lines.extend((!callers.is_empty()).then(|| cut_end(&titles(walk.metric.as_deref()), columns)));
     lines.extend(callers.iter().map(|caller| caller_line(caller, columns)));
     let none = |WithoutCaller { reason, share }: &WithoutCaller| {
-        cut_end(&format!("{:>33}         (none: {})", percent(*share), printable(reason)), columns)
+        cut_end(&format!("{:>40}         (none: {})", percent(*share), printable(reason)), columns)
     };
     lines.extend(without_caller.iter().map(none));
     lines.extend(reason.iter().flat_map(|reason| wrapped(&printable(&format!("# {reason}")), columns)));
@@ -81,8 +81,8 @@ fn caller_line(caller: &WalkCaller, columns: usize) -> String {
     let share = |share: Option<f64>| share.map_or_else(String::new, percent);
     let (calls, time, processor) = (share(caller.calls_share), share(caller.time_share), share(caller.cpu_share));
     let via = caller.via.as_ref().map(|via| format!("  via {}", printable(via))).unwrap_or_default();
-    let (of_calls, of_processor) = (in_points(caller.calls_margin), in_points(caller.margin));
-    let before = format!("{calls:>8} {of_calls:<6} {time:>8} {processor:>8} {of_processor:<6}  ");
+    let [of_calls, of_time, of_processor] = [caller.calls_margin, caller.time_margin, caller.margin].map(in_points);
+    let before = format!("{calls:>8} {of_calls:<6} {time:>8} {of_time:<6} {processor:>8} {of_processor:<6}  ");
     with_method(&before, &caller.method, &via, columns)
 }
 
@@ -122,6 +122,7 @@ mod tests {
             calls_share,
             calls_margin: calls_share.map(|_| 0.011),
             time_share,
+            time_margin: time_share.map(|_| 0.031),
             cpu_share,
             margin: cpu_share.map(|_| 0.021),
             followed: true,
@@ -163,9 +164,9 @@ mod tests {
         let expected = "hot by processor time: 1,000 samples (async)\n  \
             40.0 %  ±1.2   a.Hot.hot()\n\
             \nlevel 1: callers of a.Hot.hot(), 1,200 calls measured\n   \
-            calls            time  processor        caller\n  \
-            70.0 % ±1.1     25.0 %   30.0 % ±2.1    b.X.x()  via x.Y.z()\n  \
-            30.0 % ±1.1                             b.Y.y()\n                           \
+            calls            time         processor        caller\n  \
+            70.0 % ±1.1     25.0 % ±3.1     30.0 % ±2.1    b.X.x()  via x.Y.z()\n  \
+            30.0 % ±1.1                                    b.Y.y()\n                                  \
             10.0 %         (none: the thread begins there)\n\
             \nlevel 2: callers of b.X.x()\n# r\n\
             # n\n# async: at any instruction\n\

@@ -32,8 +32,6 @@ class WalkIT {
     /** {@code -Dinstr.walk.graphs=20}: so many graphs on each JDK. */
     private static final int GRAPHS = Integer.getInteger("instr.walk.graphs", 1);
     private static final double TOLERANCE = 0.02;
-    /** Of time, few long calls have much: those that were interrupted for the slice of another thread. */
-    private static final double TOLERANCE_OF_TIME = 0.05;
     private static final double SURER = 1.5;
     private static final String METHOD = CallersGraph.CLASS + ".%s(int)";
     private static final int HOOKS = 12;
@@ -88,8 +86,8 @@ class WalkIT {
                     if (edges.get(edge)[0].equals(callee)) {
                         JsonNode caller = caller(level, edges.get(edge)[1]);
                         String what = callee + " by " + edges.get(edge)[1];
-                        assertShare(what + ": calls", (after[2 * edge] - before[2 * edge]) / calls, TOLERANCE, caller.path("calls_share"), caller);
-                        assertShare(what + ": time", (after[2 * edge + 1] - before[2 * edge + 1]) / nanos, TOLERANCE_OF_TIME, caller.path("time_share"), caller);
+                        assertShare(what + ": calls", (after[2 * edge] - before[2 * edge]) / calls, caller, "calls");
+                        assertShare(what + ": time", (after[2 * edge + 1] - before[2 * edge + 1]) / nanos, caller, "time");
                     }
                 }
                 assertTrue(level.path("covered").asDouble() > 0.95, level::toString);
@@ -105,8 +103,9 @@ class WalkIT {
     }
 
     /** Some points, and what chance may add: of few calls a level has more. */
-    private static void assertShare(String what, double truth, double points, JsonNode share, JsonNode caller) {
-        double tolerance = points + SURER * Math.max(caller.path("calls_margin").asDouble(), caller.path("time_margin").asDouble());
+    private static void assertShare(String what, double truth, JsonNode caller, String figure) {
+        JsonNode share = caller.path(figure + "_share");
+        double tolerance = TOLERANCE + SURER * caller.path(figure + "_margin").asDouble();
         assertTrue(share.isNumber() && Math.abs(share.asDouble() - truth) <= tolerance, () -> "%s %.3f, measured %s: %s".formatted(what, truth, share, caller));
     }
 
