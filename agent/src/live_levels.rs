@@ -149,7 +149,6 @@ impl LiveLevels {
     }
 
     /// Whether calls of the probe take one of these.
-    #[cfg(test)]
     pub(crate) fn is_limited(&self, probe: u32) -> bool {
         self.byte(probe).is_some_and(|byte| byte.load(Ordering::Relaxed) == LIMITED)
     }

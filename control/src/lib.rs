@@ -29,8 +29,8 @@ pub use calls::diagnosis::{
 };
 pub use calls::hot_spots::{
     Caller, Callers, CallersRequest, CallersSource, CodeKind, HOT_PERCENT, HOT_TOP, HookFigures, HotBy, HotRequest,
-    HotSpot, HotSpots, JvmThreads, LONGEST_HOT_SECONDS, MOST_HITS, PackageShare, USUAL_HITS, USUAL_HOT_SECONDS,
-    WithoutMethod,
+    HotSpot, HotSpots, JvmThreads, LONGEST_HOT_SECONDS, LineShare, MOST_HITS, PackageShare, USUAL_HITS,
+    USUAL_HOT_SECONDS, WithoutMethod,
 };
 pub use calls::suspects::{Suspect, SuspectList};
 pub use calls::walk::{

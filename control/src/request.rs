@@ -350,7 +350,7 @@ requests! {
         /// The part of one processor that recording calls may take, in percent; 2 unless stated. Methods that are called more often are recorded in windows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         budget: Option<u32>,
-        /// A level ends early when its counted calls have used this much of the metric: cycles, instructions, bytes, or nanoseconds of processor time.
+        /// Counting calls of a method ends early when they have used this much of the metric: cycles, instructions, bytes, or nanoseconds of processor time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         used: Option<u64>,
         /// Classes `package.Class` with `*` and `**`, through whose methods one looks at their callers.

@@ -127,6 +127,9 @@ impl ProbeTimes {
     }
 
     fn change(&mut self, to: Option<Level>, now: Duration, pauses: &Pauses) {
+        if self.level == to {
+            return;
+        }
         if let Some(level) = self.level {
             *self.before.entry(level).or_default() += pauses.recorded_between(self.since, now);
         }

@@ -56,9 +56,9 @@ impl ClaimedProbe {
         self.claims.iter().filter(|(.., wants)| *wants).map(|(id, ..)| *id)
     }
 
-    /// Whether no other claim is about the method.
-    pub(crate) fn is_only_wanted_by(&self, claim: u32) -> bool {
-        self.claims.iter().all(|(id, ..)| *id == claim)
+    /// Whether another claim has all calls of the method recorded.
+    pub(crate) fn wants_every_call_besides(&self, claim: u32) -> bool {
+        self.claims.iter().any(|(id, level, _)| *id != claim && rank(*level) >= rank(Level::Time))
     }
 
     /// Whether claims decide about the level.

@@ -56,7 +56,7 @@ impl QueuedSamples {
     }
 
     fn add(&mut self, item: QueuedItem, tally: &mut Tally) {
-        let seen = |weight: u64, kind| Seen { weight: weight as f64, samples: 1, kind, waits: false };
+        let seen = |weight: u64, kind| Seen { weight: weight as f64, samples: 1, kind, line: 0, waits: false };
         match item {
             QueuedItem::Method { number, facts, unnamed } => {
                 let method = CountedMethod::of(&facts);
@@ -67,9 +67,11 @@ impl QueuedSamples {
             QueuedItem::Note { text, .. } => self.notes.push(text),
             QueuedItem::Stack { ticks, code, stack, .. } => {
                 let kind = stack.frames.first().map_or(code, |frame| kind_of(frame, code));
-                self.add_stack(&stack, seen(u64::from(ticks), kind), tally);
+                self.add_stack(&stack, seen(u64::from(ticks), kind).at_line_of(&stack), tally);
             }
-            QueuedItem::Allocation { weight, stack, .. } => self.add_stack(&stack, seen(weight, None), tally),
+            QueuedItem::Allocation { weight, stack, .. } => {
+                self.add_stack(&stack, seen(weight, None).at_line_of(&stack), tally);
+            }
             QueuedItem::Failed { ticks, reason, place, .. } => match place {
                 Some(place) => {
                     tally.add_failed_in(&CountedMethod::of_place(&place), seen(u64::from(ticks), kind_of_place(&place)))
@@ -127,6 +129,16 @@ impl Drop for QueuedSamples {
         if self.is_shared {
             self.queue.end_copies();
         }
+    }
+}
+
+impl Seen {
+    /// The interpreter does not say where in its innermost method it is.
+    fn at_line_of(self, stack: &QueuedStack) -> Seen {
+        if self.kind == Some(CodeKind::Interpreted) {
+            return self;
+        }
+        Seen { line: stack.frames.first().map_or(0, |frame| frame.line), ..self }
     }
 }
 

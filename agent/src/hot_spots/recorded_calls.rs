@@ -58,7 +58,7 @@ impl Detector for RecordedCalls {
                 class: class.into(),
                 ..CountedMethod::default()
             };
-            tally.add(&method, Seen { weight: calls as f64, samples: calls, kind: None, waits: false });
+            tally.add(&method, Seen { weight: calls as f64, samples: calls, kind: None, line: 0, waits: false });
         }
         self.before = now;
     }

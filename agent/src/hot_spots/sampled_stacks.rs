@@ -227,7 +227,7 @@ mod tests {
         let mut sampled = SampledStacks::default();
         for (stack, weight) in stacks {
             let methods: Vec<CountedMethod> = stack.split(' ').map(method).collect();
-            let seen = Seen { weight: *weight, samples: 1, kind: None, waits: false };
+            let seen = Seen { weight: *weight, samples: 1, kind: None, line: 0, waits: false };
             sampled.add(&methods.iter().collect::<Vec<_>>(), false, seen);
         }
         let through = [NameGlob::class("java.**").unwrap()];

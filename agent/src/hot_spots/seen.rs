@@ -11,6 +11,8 @@ pub(super) struct Seen {
     pub(super) samples: u64,
     /// What the thread was executing.
     pub(super) kind: Option<CodeKind>,
+    /// Line of the innermost method; 0 if unknown.
+    pub(super) line: u32,
     /// Whether the thread was waiting.
     pub(super) waits: bool,
 }

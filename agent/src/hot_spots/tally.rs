@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use control::{Caller, CodeKind, HotSpot, PackageShare, WithoutMethod};
+use control::{Caller, CodeKind, HotSpot, LineShare, PackageShare, WithoutMethod};
 use instrument_core::internal_name::{package_of, to_source};
 use rustc_hash::FxHashMap;
 
@@ -17,6 +17,11 @@ use super::seen::Seen;
 const MOST_PACKAGES: usize = 10;
 /// Methods that are counted by themselves; the others are counted together.
 const MOST_METHODS: usize = 100_000;
+/// Lines of a method that are counted by themselves, ...
+const MOST_LINES: usize = 256;
+/// ... and those that are listed: with this part of it, at most so many.
+const LISTED_LINES: usize = 3;
+const LEAST_OF_LINE: f64 = 0.1;
 const TOO_MANY: &str = "too many methods";
 const NO_FRAME: &str = "no Java frame";
 
@@ -27,6 +32,8 @@ struct Counted {
     samples: u64,
     waiting: f64,
     by_kind: FxHashMap<CodeKind, f64>,
+    /// Of a method that was executing itself: its lines.
+    by_line: FxHashMap<u32, f64>,
     /// Of callers: what was passed through.
     by_way: FxHashMap<Option<Arc<str>>, f64>,
 }
@@ -122,11 +129,17 @@ impl Tally {
             return;
         }
         self.count(seen);
+        // The line is that of the innermost method, which is not the one that is counted if callers are.
+        let line = Some(seen.line).filter(|line| *line > 0 && !self.attribution.needs_stacks());
         let counted = match self.by_method.get_mut(method) {
             Some(counted) => counted,
             None => self.by_method.entry(method.clone()).or_default(),
         };
         *counted.by_way.entry(via.map(|via| Arc::clone(&via.text))).or_default() += seen.weight;
+        if let Some(line) = line.filter(|line| counted.by_line.len() < MOST_LINES || counted.by_line.contains_key(line))
+        {
+            *counted.by_line.entry(line).or_default() += seen.weight;
+        }
         counted.weight += seen.weight;
         counted.squares += seen.weight * seen.weight;
         counted.samples += seen.samples;
@@ -200,6 +213,7 @@ impl Tally {
             margin: listed.margins.then(|| self.margin(counted)),
             waiting: listed.waiting.then(|| counted.waiting / counted.weight),
             samples: counted.samples,
+            lines: counted.hot_lines(),
         }
     }
 
@@ -241,6 +255,17 @@ impl Tally {
     }
 }
 
+impl Counted {
+    /// The lines with the largest parts of what was seen of the method.
+    fn hot_lines(&self) -> Vec<LineShare> {
+        let share = |(line, weight): (&u32, &f64)| LineShare { line: *line, share: weight / self.weight };
+        let mut lines: Vec<LineShare> = self.by_line.iter().map(share).filter(|of| of.share >= LEAST_OF_LINE).collect();
+        lines.sort_by(|of, than| descending(of.share, than.share).then(of.line.cmp(&than.line)));
+        lines.truncate(LISTED_LINES);
+        lines
+    }
+}
+
 /// What most of the weight belongs to; of equal ones the smaller.
 fn heaviest<T: Clone + Ord>(weights: &FxHashMap<T, f64>) -> Option<T> {
     let most = weights.iter().max_by(|(of, weight), (other, than)| weight.total_cmp(than).then(other.cmp(of)));
@@ -265,7 +290,7 @@ mod tests {
     }
 
     fn seen(weight: f64) -> Seen {
-        Seen { weight, samples: 1, kind: Some(CodeKind::Jit), waits: false }
+        Seen { weight, samples: 1, kind: Some(CodeKind::Jit), line: 0, waits: false }
     }
 
     fn of(weights: &[(&str, f64)]) -> Tally {
@@ -309,6 +334,20 @@ mod tests {
         tally.add(&method("a.X.x"), Seen { kind: Some(CodeKind::Interpreted), waits: true, ..seen(3.0) });
         let spot = &tally.hot(Listed { waiting: true, ..LISTED })[0];
         assert_eq!((spot.kind, spot.waiting, spot.samples), (Some(CodeKind::Interpreted), Some(0.75), 2));
+    }
+
+    #[test]
+    fn lines_are_those_of_the_method_itself() {
+        let mut tally = of(&[("a.X.x", 1.0)]);
+        for (line, weight) in [(12, 3.0), (14, 5.0), (13, 0.9)] {
+            tally.add(&method("a.X.x"), Seen { line, ..seen(weight) });
+        }
+        let lines: Vec<(u32, f64)> = tally.hot(LISTED)[0].lines.iter().map(|of| (of.line, of.share * 9.9)).collect();
+        assert_eq!(lines.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [14, 12], "with a tenth or more");
+        assert!((lines[0].1 - 5.0).abs() < 1e-9 && (lines[1].1 - 3.0).abs() < 1e-9, "{lines:?}");
+        let mut many = Tally::default();
+        (1..=1_000).for_each(|line| many.add(&method("a.X.x"), Seen { line, ..seen(1.0) }));
+        assert_eq!(many.by_method.values().map(|of| of.by_line.len()).max(), Some(MOST_LINES));
     }
 
     /// How many of 1,000 runs had the true share within the margin: of so many samples, each with this probability one of the method and with these weights.

@@ -67,7 +67,7 @@ impl ThreadSamples {
         // Threads of the JVM that Java does not run on have no frames.
         let Some((_, offset)) = stack.first() else { return };
         let kind = offset.is_none().then_some(CodeKind::Native);
-        let seen = Seen { weight, samples: 1, kind, waits: state != ThreadState::Runnable };
+        let seen = Seen { weight, samples: 1, kind, line: 0, waits: state != ThreadState::Runnable };
         let truncated = stack.len() > self.depth;
         let names = stack.iter().take(self.depth).map(|(id, _)| self.name(jni, (*id)?));
         match names.collect::<Option<Vec<_>>>() {

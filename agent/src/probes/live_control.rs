@@ -91,6 +91,8 @@ struct State {
     decisions: VecDeque<String>,
     last: Option<Last>,
     kept: Kept,
+    /// Probes that record arguments or results, too.
+    capturing: FxHashSet<u32>,
     /// Probes that have been warned of.
     warned: FxHashSet<u32>,
 }
@@ -276,17 +278,19 @@ impl LiveControl {
         to: Level,
     ) -> Option<LevelChange> {
         state.raised.remove(&probe);
-        let from = self.levels.get(probe);
+        let (from, was_limited) = (self.levels.get(probe), self.levels.is_limited(probe));
         if owner == WALK {
             self.levels.set_limited(probe, to)
         } else {
             self.levels.set(probe, to)
         }
-        if from == to {
+        if from == to && !was_limited {
             return None;
         }
         let begin = state.ruled.get(&probe).map_or(Duration::ZERO, |ruled| ruled.begin);
-        self.times.change(probe, begin, from, to);
+        // What is recorded for a walk alone is in no figure of the probe.
+        let noted = if self.levels.is_limited(probe) { from } else { to };
+        self.times.change(probe, begin, from, noted);
         Some(LevelChange { probe, owner, reason, from: Some(from), to })
     }
 

@@ -152,6 +152,7 @@ impl Instrumentation {
         let allows_governor = rule.is_none_or(CompiledRule::is_governed);
         let is_governed = allows_governor && claimed.is_none();
         let claims = DecidedClaims { claimed, newest: generation.newest_claim() };
+        self.live.note_capture(probe, chosen.capture.is_some());
         if let Some(change) = self.live.begin(probe, chosen, allows_governor, claims) {
             self.record_change(&change);
         }
@@ -213,6 +214,7 @@ impl Instrumentation {
         self.note_rule(probe, 1, (rule, claimed.as_ref()));
         let is_governed = claimed.is_none() && rule.is_none_or(CompiledRule::is_governed);
         let claims = DecidedClaims { claimed, newest: generation.newest_claim() };
+        self.live.note_capture(probe, chosen.capture.is_some());
         if let Some(change) = self.live.begin_fixed(probe, chosen.level, claims) {
             self.record_change(&change);
         }

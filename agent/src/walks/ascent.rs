@@ -216,6 +216,7 @@ mod tests {
             margin: None,
             waiting: None,
             samples: 10,
+            lines: Vec::new(),
         };
         let levels = vec![
             vec![

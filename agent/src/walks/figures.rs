@@ -177,6 +177,7 @@ mod tests {
             margin: None,
             waiting: None,
             samples: 10,
+            lines: Vec::new(),
         };
         let caller = |caller: Result<Arc<str>, &'static str>, share: f64| SampledCaller {
             callee: "a.Hot.hot()".into(),

@@ -153,6 +153,17 @@ messages! {
         pub waiting: Option<f64>,
         /// What was seen of it: samples, or calls.
         pub samples: u64,
+        /// Its lines with a tenth of that or more, the largest part first, three at most; none where lines are not known.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub lines: Vec<LineShare>,
+    }
+
+    /// A line of a hot method.
+    pub struct LineShare {
+        /// In the source file of the class.
+        pub line: u32,
+        /// Its part of what was seen of the method (0 to 1).
+        pub share: f64,
     }
 
     /// Who calls a method.

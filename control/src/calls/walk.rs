@@ -42,7 +42,7 @@ pub struct WalkRequest {
     pub hooks: Option<usize>,
     /// The part of one processor that recording calls may take, in percent.
     pub budget: Option<u32>,
-    /// A level ends when its counted calls have used this much of the metric.
+    /// Counting calls of a method ends when they have used this much of the metric.
     pub used: Option<u64>,
     /// Classes whose methods are passed through, with `*` and `**`.
     pub through: Vec<String>,

@@ -143,7 +143,7 @@ impl LiveControl {
         let claimed = state.claimed.entry(probe).or_insert_with(|| ClaimedProbe::new(Some(of_rules), Vec::new()));
         claimed.add(claim);
         let level = claimed.level()?;
-        let owner = if claimed.is_only_wanted_by(claim.0) { owner } else { "user" };
+        let owner = if claimed.wants_every_call_besides(claim.0) { "user" } else { owner };
         self.set_wanted(&mut state, probe, (level, true), (owner, reason))
     }
 

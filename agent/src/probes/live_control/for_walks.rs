@@ -2,7 +2,7 @@
 
 use instrument_core::level::Level;
 
-use super::{LiveControl, WALK};
+use super::{LiveControl, State, WALK};
 
 /// What a walk can do with a probe that a method has already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,9 @@ impl LiveControl {
             return Ok(PresentProbe::RecordsAll);
         }
         let left_alone = |why: &str| Err(format!("it has a probe at level {level}, {why}"));
+        if state.capturing.contains(&probe) {
+            return left_alone("which records arguments or results");
+        }
         match state.ruled.get(&probe) {
             None => Ok(PresentProbe::Fixed(level)),
             Some(_) if state.set_by_person.contains_key(&probe) => left_alone("which `instr level` has set"),
@@ -42,16 +45,37 @@ impl LiveControl {
         }
     }
 
-    /// Sets the level that a walk wants of a probe by its claim. At level time calls are recorded as long as some are left of the limit, unless another claim wants
-    /// the method, too.
-    pub(crate) fn set_for_walk(&self, probe: u32, claim: u32, level: Level) {
-        self.add(probe, (claim, level, true), (WALK, "instr walk"));
+    /// Notes whether a probe records arguments or results, too.
+    pub(crate) fn note_capture(&self, probe: u32, captures: bool) {
+        let capturing = &mut self.state.lock().capturing;
+        if captures {
+            capturing.insert(probe)
+        } else {
+            capturing.remove(&probe)
+        };
     }
 
-    /// Has classes lose these probes, which took the place of probes with a fixed level that their rules want still; not those that other claims are about.
+    /// Sets the level that a walk wants of a probe by its claim, unless that has ended. At level time calls are recorded as long as some are left of the limit.
+    /// Returns whether calls are recorded for somebody else, too, without a limit: a person or another claim wants them.
+    pub(crate) fn set_for_walk(&self, probe: u32, claim: u32, level: Level) -> bool {
+        let has_claim = |state: &State| state.claimed.get(&probe).is_some_and(|claimed| claimed.is_wanted_by(claim));
+        if !has_claim(&self.state.lock()) {
+            return false;
+        }
+        self.add(probe, (claim, level, true), (WALK, "instr walk"));
+        level == Level::Time && self.levels.get(probe) != Level::Off && !self.levels.is_limited(probe)
+    }
+
+    /// Whether a probe records for a walk at present.
+    pub(crate) fn records_for_walk(&self, probe: u32) -> bool {
+        self.levels.is_limited(probe)
+    }
+
+    /// Has classes lose these probes, which may have taken the place of probes with a fixed level that their rules want still; not those that other claims are about.
     pub(crate) fn make_way(&self, probes: impl Iterator<Item = u32>) {
         let state = &mut *self.state.lock();
-        state.unwanted.extend(probes.filter(|probe| !state.claimed.contains_key(probe)));
+        let is_free = |probe: &u32| state.ruled.contains_key(probe) && !state.claimed.contains_key(probe);
+        state.unwanted.extend(probes.filter(is_free));
     }
 
     /// All probes of walks together record this number of calls from now on.
@@ -95,11 +119,15 @@ mod tests {
         let is_limited = || (control.level(probe), control.levels.is_limited(probe));
         control.set_for_walk(probe, 10, Level::Time);
         assert_eq!(is_limited(), (Level::Time, true));
+        control.add_claim(probe, (12, Level::Watch, true));
+        assert!(!control.set_for_walk(probe, 10, Level::Time));
+        assert_eq!(is_limited(), (Level::Time, true), "watch is not every call");
         control.add_claim(probe, (11, Level::Time, true));
+        assert!(control.set_for_walk(probe, 10, Level::Time), "they are somebody else's, too");
         assert_eq!(is_limited(), (Level::Time, false));
         control.set_for_walk(probe, 10, Level::Off);
         assert_eq!(is_limited(), (Level::Time, false), "the other claim has it still");
-        control.end_claim(11);
+        [11, 12].iter().for_each(|claim| drop(control.end_claim(*claim)));
         control.set_for_walk(probe, 10, Level::Time);
         assert_eq!(is_limited(), (Level::Time, true));
     }
@@ -109,11 +137,15 @@ mod tests {
         let probe = 41_081;
         let control = control_with(probe, Level::Watch, None);
         assert_eq!(control.present_probe(probe, None), Ok(PresentProbe::AtLevel(Level::Watch)));
-        control.set_for_walk(probe, 10, Level::Watch);
+        assert!(!control.set_for_walk(probe, 10, Level::Time), "it has no claim on it");
+        assert_eq!(control.level(probe), Level::Watch);
+        control.add_claim(probe, (10, Level::Watch, true));
         control.set_for_walk(probe, 10, Level::Time);
-        assert!(control.levels.is_limited(probe));
+        assert!(control.records_for_walk(probe));
         control.set_for_walk(probe, 10, Level::Watch);
         assert_eq!(control.level(probe), Level::Watch);
+        let recorded = control.recorded_time(probe, None).unwrap();
+        assert_eq!((recorded.every_call, recorded.changes), (0, 0), "`instr top` knows nothing of it");
         control.set_for_walk(probe, 10, Level::Time);
         assert_eq!(control.end_claim(10).handed_back, [probe], "as when its client is gone in a window");
         assert_eq!(control.level(probe), Level::Watch);
@@ -124,7 +156,10 @@ mod tests {
         let probe = 41_091;
         let control = control_with(probe, Level::Time, None);
         assert_eq!(control.present_probe(probe, None), Ok(PresentProbe::RecordsAll));
+        control.note_capture(probe, true);
         control.levels.set(probe, Level::Watch);
+        assert!(control.present_probe(probe, None).unwrap_err().contains("arguments or results"));
+        control.note_capture(probe, false);
         assert_eq!(
             control.present_probe(probe, None).unwrap_err(),
             "it has a probe at level watch, while time is wanted of it"

@@ -120,7 +120,7 @@ impl NestedCalls {
         let own = &mut *self.own.lock();
         for number in numbers {
             if let Some(time) = own.get_mut(number) {
-                time.to = Some(to);
+                time.to.get_or_insert(to);
             }
         }
     }
@@ -233,8 +233,8 @@ impl State {
         let Some(method) = self.nesting.methods.get(&number).filter(|_| self.has_thread) else { return };
         let is_caller = self.nesting.callers.contains(method);
         if self.nesting.in_windows.contains(method) && !self.is_in_window(start) {
-            // Calls within it may be in one.
-            if is_caller {
+            // Calls within it may be in one. Of one that is a callee, too, the caller may not be recorded.
+            if is_caller && !self.nesting.callees.contains(method) {
                 self.tree.call(number, start, duration);
             }
             return;

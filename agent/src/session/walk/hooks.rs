@@ -24,14 +24,14 @@ const LONGEST: Duration = Duration::from_secs(600);
 enum Hook {
     Claimed(ClaimedHook),
     /// A probe that records all calls for somebody else, under these numbers.
-    Read(Vec<u32>),
+    Read(MethodKey, Vec<u32>),
 }
 
 /// A probe that the walk has a claim on.
 #[derive(Debug)]
 struct ClaimedHook {
     claim: u32,
-    /// As a rule one; those of a class of several loaders have numbers of their own.
+    /// As a rule one.
     probes: Vec<u32>,
     /// The level outside of windows: that of the probe that was there; off, if there was none.
     rest: Level,
@@ -47,7 +47,7 @@ impl Hook {
     fn claimed(&self) -> Option<&ClaimedHook> {
         match self {
             Hook::Claimed(claimed) => Some(claimed),
-            Hook::Read(_) => None,
+            Hook::Read(..) => None,
         }
     }
 }
@@ -148,7 +148,7 @@ impl Hooks {
     pub(super) fn numbers(&self, method: &str) -> Vec<u32> {
         match self.by_method.get(method) {
             Some(Hook::Claimed(hook)) => hook.probes.iter().copied().flat_map(exact_numbers).collect(),
-            Some(Hook::Read(numbers)) => numbers.clone(),
+            Some(Hook::Read(_, numbers)) => numbers.clone(),
             None => Vec::new(),
         }
     }
@@ -158,7 +158,7 @@ impl Hooks {
         WalkHooks { now: self.count(), most, calls, late, changes, longest_stop_ms: longest_stop.as_secs_f64() * 1e3 }
     }
 
-    /// Inserts probes, switched off, into these methods. Returns those that stay without, and why.
+    /// Inserts probes into these methods, switched off or at the level of the one that was there. Returns those that stay without, and why.
     pub(super) fn insert(
         &mut self,
         session: &Session,
@@ -172,11 +172,11 @@ impl Hooks {
         session.get_ready(Kinds::of(&before.setup).with_claims(&before.setup))?;
         let (mut without, mut made) = (Vec::new(), Vec::new());
         for (text, key) in methods {
-            let (rest, was_there) = match way_of(session, key) {
-                Ok(Way::Inserted(level)) => (level, false),
-                Ok(Way::Raised(level)) => (level, true),
+            let (rest, present) = match way_of(session, key) {
+                Ok(Way::Inserted(level)) => (level, None),
+                Ok(Way::Raised(level, probes)) => (level, Some(probes)),
                 Ok(Way::Read(numbers)) => {
-                    self.by_method.insert(Arc::clone(text), Hook::Read(numbers));
+                    self.by_method.insert(Arc::clone(text), Hook::Read(key.clone(), numbers));
                     continue;
                 }
                 Err(reason) => {
@@ -190,13 +190,13 @@ impl Hooks {
                 Ok(probes)
             });
             match checked {
-                Ok(probes) => made.push((text, key, claim(session, probes), was_there)),
+                Ok(probes) => made.push((text, key, claim(session, probes), present)),
                 Err(reason) => without.push((Arc::clone(text), reason)),
             }
         }
-        for (text, _, claim, was_there) in &made {
+        for (text, _, claim, present) in &made {
             // Noted first: whatever happens from now on, the end of the walk removes it.
-            self.by_method.insert(Arc::clone(text), Hook::of_claim(claim, Vec::new(), *was_there));
+            self.by_method.insert(Arc::clone(text), Hook::of_claim(claim, Vec::new(), present.is_some()));
             session.instrumentation.claims.add(claim.clone());
         }
         // Asked after they were added: a stop that did not find them there had not begun before.
@@ -205,18 +205,20 @@ impl Hooks {
             return Err("the recording has ended".to_owned());
         }
         session.put_claims_in_force();
-        let (present, missing): (Vec<_>, Vec<_>) = made.iter().partition(|(.., was_there)| *was_there);
-        for (_, _, Claim { id, probes, .. }, _) in present {
-            let change = Change::Claim { claim: *id, probes: Box::new(probes.clone()), with_removed: false };
-            session.reconciler.carry_out(&session.instrumentation, change);
+        for (_, _, claim, present) in &made {
+            let claim_live =
+                |probe: &u32| session.instrumentation.claim_live(*probe, (claim.id, claim.probes.level, true));
+            present.iter().flatten().for_each(claim_live);
         }
-        let classes: FxHashSet<_> = missing.iter().map(|(_, key, ..)| Arc::clone(&key.class)).collect();
+        let missing = made.iter().filter(|(.., present)| present.is_none());
+        let classes: FxHashSet<_> = missing.map(|(_, key, ..)| Arc::clone(&key.class)).collect();
+        let is_none_missing = classes.is_empty();
         let insert = || session.reconciler.carry_out(&session.instrumentation, Change::Insert(classes));
-        let outcome = if missing.is_empty() { None } else { insert() };
+        let outcome = if is_none_missing { None } else { insert() };
         let waiting = session.reconciler.waiting_classes();
         let refused = session.instrumentation.statistics.refused_classes();
         let mut own = Vec::new();
-        for (text, key, claim, was_there) in made {
+        for (text, key, claim, present) in made {
             let probes = session.instrumentation.live.probes_of_claim(claim.id);
             if probes.is_empty() {
                 let waits =
@@ -234,7 +236,7 @@ impl Hooks {
                 &format!("{} of a walk in {text}", if probes.is_empty() { "no probe" } else { "probe" }),
             );
             own.extend(&probes);
-            self.by_method.insert(Arc::clone(text), Hook::of_claim(&claim, probes, was_there));
+            self.by_method.insert(Arc::clone(text), Hook::of_claim(&claim, probes, present.is_some()));
         }
         // Their records at level time. Those at the level at which they were before have other numbers.
         session.walks.calls.own(&own, session.record_time());
@@ -257,9 +259,20 @@ impl Hooks {
             for probe in &hook.probes {
                 let level = if is_on { Level::Time } else { hook.rest };
                 // Not recorded: a walk does this many times a second.
-                session.instrumentation.live.set_for_walk(*probe, hook.claim, level);
+                if session.instrumentation.live.set_for_walk(*probe, hook.claim, level) {
+                    session.walks.calls.disown(&[*probe], session.record_time());
+                }
             }
         }
+    }
+
+    /// Returns those of these methods whose calls were recorded for somebody else, and are not any more, or by something else.
+    pub(super) fn no_longer_read(&self, session: &Session, methods: &FxHashSet<Arc<str>>) -> Vec<Arc<str>> {
+        let is_changed = |method: &&Arc<str>| match self.by_method.get(*method) {
+            Some(Hook::Read(key, numbers)) => way_of(session, key).as_ref() != Ok(&Way::Read(numbers.clone())),
+            _ => false,
+        };
+        methods.iter().filter(is_changed).cloned().collect()
     }
 
     /// Removes the probes of these methods: they record nothing from now on, and their classes get back what they had.
@@ -273,7 +286,7 @@ impl Hooks {
             .iter()
             .filter_map(|method| match self.by_method.remove_entry(method)? {
                 (method, Hook::Claimed(hook)) => Some((method, hook)),
-                (_, Hook::Read(_)) => None,
+                (_, Hook::Read(..)) => None,
             })
             .collect();
         if removed.is_empty() {
@@ -287,13 +300,14 @@ impl Hooks {
         // Not those that somebody else has ended, with all that belongs to that.
         let ended: Vec<&(Arc<str>, ClaimedHook)> =
             removed.iter().filter(|(_, hook)| claims.remove(hook.claim).is_some()).collect();
-        if ended.is_empty() {
+        let inserted =
+            removed.iter().filter(|(_, hook)| !hook.was_there).flat_map(|(_, hook)| hook.probes.iter().copied());
+        if ended.is_empty() && inserted.clone().next().is_none() {
             return;
         }
         session.put_claims_in_force();
         ended.iter().for_each(|(_, hook)| session.switch_off(hook.claim));
-        let in_place_of_fixed = ended.iter().filter(|(_, hook)| !hook.was_there && hook.rest != Level::Off);
-        session.instrumentation.live.make_way(in_place_of_fixed.flat_map(|(_, hook)| hook.probes.iter().copied()));
+        session.instrumentation.live.make_way(inserted);
         session.take_away(None, None, &FxHashSet::default());
         let generation = session.instrumentation.generation();
         session.reconciler.let_wait(|name| generation.wants_name(name));

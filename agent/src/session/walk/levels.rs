@@ -23,6 +23,8 @@ pub(super) struct TwoLevels {
 pub(super) struct Seen {
     pub(super) nested: Nested,
     pub(super) methods: Vec<Arc<str>>,
+    /// Those whose calls were not recorded all the time.
+    pub(super) without: Vec<Arc<str>>,
 }
 
 impl Seen {
@@ -30,7 +32,8 @@ impl Seen {
     /// whoever called it.
     pub(super) fn of(&self, callee: &Arc<str>, followed: &[Arc<str>]) -> Option<Measured> {
         let number = self.methods.binary_search(callee).ok()?;
-        if !followed.iter().all(|caller| self.methods.binary_search(caller).is_ok()) {
+        let is_seen = |method: &Arc<str>| self.methods.binary_search(method).is_ok() && !self.without.contains(method);
+        if !is_seen(callee) || !followed.iter().all(is_seen) {
             return None;
         }
         let mut found = Measured::default();

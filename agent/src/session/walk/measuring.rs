@@ -32,6 +32,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// So often it is looked in a window, and without one, whether calls are left.
 const LOOK_IN_WINDOW: Duration = Duration::from_micros(200);
 const LOOK: Duration = Duration::from_millis(10);
+const NO_LONGER_READ: &str = "its probe was of somebody else, whose level changed while it was measured";
 /// Calls with a caller up to this part are enough.
 pub(super) const COVERED: f64 = 0.95;
 /// What a recorded call takes, about.
@@ -94,13 +95,16 @@ impl Run<'_> {
         self.hooks.record(self.session, &all, false);
         let seen = self.session.walks.calls.seen();
         let methods = numbered(&all);
+        let without = self.hooks.no_longer_read(self.session, &all);
+        self.without.extend(without.iter().map(|of| (Arc::clone(of), NO_LONGER_READ.to_owned())));
+        self.hooks.remove(self.session, &without, NO_LONGER_READ);
         // In windows, a caller of few calls may have none; or others have used up all calls that are wanted.
         if recorded.has_all_callers && self.session.instrumentation.live.calls_left_to_walk() > 0 {
             self.note_uncalled(&callers, &methods, &seen);
         }
         self.note_calls(&seen, &methods);
         self.hooks.figures.late += seen.late;
-        Ok(Some(Seen { nested: seen, methods }))
+        Ok(Some(Seen { nested: seen, methods, without }))
     }
 
     /// Notes callers of which no call has begun and ended: loops of threads, most likely. On the next level they have none to measure.
@@ -108,7 +112,8 @@ impl Run<'_> {
         let is_called = |method: &Arc<str>| {
             numbered.binary_search(method).is_ok_and(|number| seen.calls.get(&number).is_some_and(|calls| *calls > 0))
         };
-        let uncalled: Vec<Arc<str>> = callers.iter().filter(|of| !is_called(of)).cloned().collect();
+        let is_missing = |of: &&Arc<str>| self.hooks.has(of) && !is_called(of);
+        let uncalled: Vec<Arc<str>> = callers.iter().filter(is_missing).cloned().collect();
         self.hooks.remove(self.session, &uncalled, "no call of it began and ended");
         self.without.extend(uncalled.into_iter().map(|of| (of, NEVER_ENDS.to_owned())));
     }
@@ -140,7 +145,9 @@ impl Run<'_> {
         let numbered = numbered(&all);
         self.note_calls(&seen, &numbered);
         let expected = |methods: &mut dyn Iterator<Item = &Arc<str>>| -> f64 {
-            let calls = methods.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
+            // What is recorded for others takes nothing from the limit.
+            let own = methods.filter(|of| !self.hooks.is_read(of));
+            let calls = own.filter_map(|of| seen.calls.get(&numbered.binary_search(of).ok()?)).sum::<u64>();
             calls as f64 / open.as_secs_f64().max(1e-4) * self.options.period.as_secs_f64()
         };
         // The first windows are too long for methods that are called that often: when in them the calls were used up is unknown.

@@ -18,7 +18,6 @@ use control::{
     ErrorCode, HotBy, LONGEST_HOT_SECONDS, Refusal, USUAL_HOT_SECONDS, WALK_BUDGET, WALK_CALLS, WALK_HOOKS,
     WALK_LEVELS, WALK_PERCENT, WALK_PERIOD_MS, Walk, WalkHooks, WalkRequest, WalkTotals,
 };
-use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
 
@@ -82,7 +81,7 @@ impl Session {
         let (claims, live) = (self.instrumentation.claims.all(), &self.instrumentation.live);
         let of_walks = claims.iter().filter(|claim| claim.kept == Kept::ForWalk);
         let probes: Vec<u32> = of_walks.flat_map(|claim| live.probes_of_claim(claim.id)).collect();
-        let active = probes.iter().filter(|probe| live.level(**probe) != Level::Off).count();
+        let active = probes.iter().filter(|probe| live.records_for_walk(**probe)).count();
         Some(self.walks.costs.lock().totals(walks, (probes.len(), active)))
     }
 

@@ -15,8 +15,8 @@ const TIMED: &str = "timed";
 pub(super) enum Way {
     /// By a probe that is inserted; in the place of one with this fixed level, if it is not off.
     Inserted(Level),
-    /// By the probe that is there: its level is raised from this one, and put back.
-    Raised(Level),
+    /// By the probe that is there, with these numbers: its level is raised from this one, and put back.
+    Raised(Level, Vec<u32>),
     /// All of them are recorded under these numbers, for somebody else.
     Read(Vec<u32>),
 }
@@ -28,12 +28,16 @@ pub(super) fn way_of(session: &Session, key: &MethodKey) -> Result<Way, String> 
     if withdrawn.iter().any(|(name, descriptor)| **name == *key.name && **descriptor == *key.descriptor) {
         return Err("the governor has removed its probe, because it is called too often".to_owned());
     }
-    let held: Vec<(u32, KnownProbe)> = probes_of(session, key)
+    let mut held: Vec<(u32, KnownProbe)> = probes_of(session, key)
         // What records inside a context only has a level of its own.
         .filter(|(number, probe)| probe.context().is_empty() && live.holds(*number))
         .collect();
+    // Of a probe whose level can change and one with a fixed level, the first has taken the place of the other.
+    if held.iter().any(|(_, probe)| probe.fixed_level().is_none()) {
+        held.retain(|(_, probe)| probe.fixed_level().is_none());
+    }
     let Some((_, first)) = held.first() else { return Ok(Way::Inserted(Level::Off)) };
-    // One probe for each class loader. Those of other templates would record the same calls again.
+    // Probes of other templates would record the same calls again.
     let of_first = held.iter().filter(|(_, probe)| probe.template() == first.template());
     let present = |(number, probe): &(u32, KnownProbe)| live.present_probe(*number, probe.fixed_level());
     let ways = of_first.clone().map(present).collect::<Result<Vec<PresentProbe>, String>>()?;
@@ -55,7 +59,7 @@ pub(super) fn way_of(session: &Session, key: &MethodKey) -> Result<Way, String> 
         return if level == Level::Off { Ok(Way::Inserted(level)) } else { Err(reason()) };
     }
     if ways.iter().all(|way| *way == PresentProbe::AtLevel(level)) {
-        Ok(Way::Raised(level))
+        Ok(Way::Raised(level, of_first.map(|(number, _)| *number).collect()))
     } else if ways.iter().all(|way| *way == PresentProbe::Fixed(level)) {
         Ok(Way::Inserted(level))
     } else {

@@ -45,7 +45,7 @@ pub(super) struct Options {
     pub(super) hooks: usize,
     /// The part of one processor that recording calls may take; methods that are called more often are recorded in windows.
     pub(super) budget: f64,
-    /// A level ends when its calls have used this much of the metric.
+    /// Counting calls of a method ends when they have used this much of the metric.
     pub(super) used: Option<u64>,
     /// By what calls are measured, by hooks; by time, and by probes, if there is none.
     pub(super) metric: Option<HotBy>,
@@ -315,5 +315,6 @@ fn root_spot(root: &str, stacks: &SampledStacks) -> HotSpot {
         margin: None,
         waiting: None,
         samples: weight.round() as u64,
+        lines: Vec::new(),
     }
 }

@@ -123,7 +123,9 @@ fn line(spot: &HotSpot) -> String {
         Some(waiting) if waiting >= 0.005 => format!("  {} waiting", percent(waiting)),
         _ => String::new(),
     };
-    format!("{:>8}  {margin:<6} {kind:<11}  {}{waiting}\n", percent(spot.share), spot.method)
+    let lines: Vec<String> = spot.lines.iter().map(|of| format!("{} {}", of.line, percent(of.share))).collect();
+    let lines = if lines.is_empty() { String::new() } else { format!("  lines {}", lines.join(", ")) };
+    format!("{:>8}  {margin:<6} {kind:<11}  {}{lines}{waiting}\n", percent(spot.share), spot.method)
 }
 
 /// `±1.2` points.
@@ -160,7 +162,7 @@ fn name(package: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use control::{CodeKind, PackageShare, WithoutMethod};
+    use control::{CodeKind, LineShare, PackageShare, WithoutMethod};
 
     use super::*;
 
@@ -172,6 +174,7 @@ mod tests {
             margin,
             waiting,
             samples: 7,
+            lines: Vec::new(),
         };
         HotSpots {
             by: HotBy::Cpu,
@@ -180,7 +183,10 @@ mod tests {
             source: "async".to_owned(),
             bias: Some("at any instruction".to_owned()),
             hot: vec![
-                spot("a.B.c(int)", 0.4123, Some(CodeKind::Jit), Some(0.0221), None),
+                HotSpot {
+                    lines: vec![LineShare { line: 42, share: 0.613 }, LineShare { line: 7, share: 0.2 }],
+                    ..spot("a.B.c(int)", 0.4123, Some(CodeKind::Jit), Some(0.0221), None)
+                },
                 spot("d()", 0.06, None, None, Some(0.25)),
             ],
             packages: vec![
@@ -200,7 +206,7 @@ mod tests {
     fn each_method_has_a_line_with_what_is_known() {
         let expected = "hot by processor time: 1,873 samples in 10.0 s (async)\n   \
             share          kind         method\n  \
-            41.2 %  ±2.2   jit          a.B.c(int)\n   \
+            41.2 %  ±2.2   jit          a.B.c(int)  lines 42 61.3 %, 7 20.0 %\n   \
             6.0 %                      d()  25.0 % waiting\n\
             packages: a 90.0 %, (no package) 6.0 %\n\
             # 4.0 % of the samples without a method: no Java frame\n\

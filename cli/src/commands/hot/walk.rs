@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     /// By what calls are measured: time (`wall`), by probes; or by hooks, which count fewer calls, processor time (`cpu`), allocated bytes, cycles or instructions (`perf_event_open`). By `allocated`, the walk begins where most is allocated.
     #[arg(long, default_value = "wall", value_parser = PossibleValuesParser::new(METRICS).try_map(|text| word(&text)))]
     metric: HotBy,
-    /// A level ends early when its counted calls have used this much of the metric: cycles, instructions, bytes, or nanoseconds of processor time.
+    /// Counting calls of a method ends early when they have used this much of the metric: cycles, instructions, bytes, or nanoseconds of processor time.
     #[arg(long, value_name = "N", requires = "metric", value_parser = clap::value_parser!(u64).range(1..))]
     used: Option<u64>,
     /// Go on from tasks of pools and from threads to who hands them over: some ten classes of the JDK are changed for that while a level is measured at which tasks begin.

@@ -29,6 +29,8 @@ class HotSpotsIT {
 
     private static final String TARGET = "targets.hot.HotMethods";
     private static final String INTRINSICS = "targets.hot.HotIntrinsics";
+    /** The line of its source. */
+    private static final int LOOP_OF_HEAVY = 58;
     private static final String BURNER = TARGET + "$Burner";
     /** Margins hold in 19 of 20 cases; there are more of them here. */
     private static final double SURER = 1.5;
@@ -105,6 +107,11 @@ class HotSpotsIT {
             JsonNode first = found.path("hot").path(0);
             assertEquals(BURNER + ".heavy(int)", first.path("method").asText(), found::toString);
             assertEquals(kind, first.path("kind").asText(), found::toString);
+            if (kind.equals("jit")) {
+                assertEquals(LOOP_OF_HEAVY, first.path("lines").path(0).path("line").asInt(), found::toString);
+            } else {
+                assertTrue(first.path("lines").isMissingNode(), found::toString);
+            }
             JsonNode light = named(found, BURNER + ".light(int)");
             double together = first.path("share").asDouble() + light.path("share").asDouble();
             // Other threads use some time, too: the JVM's, and the one that reads the lines.

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.BuildResult;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Jdk;
@@ -16,6 +17,7 @@ import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 
 /** {@code instr walk} where rules have given methods their probes before: these are used, and are afterwards as they were. */
@@ -50,6 +52,51 @@ class WalkOfProbedMethodsIT {
             String before = levels(program);
             JsonNode found = walk(program);
             assertTrue(found.path("hooks").path("changes").asInt(-1) > 0, found::toString);
+            assertEquals(before, levels(program));
+            walk(program);
+            assertEquals(before, levels(program), "after a second walk");
+            TwoHotMethods.assertUnharmed(program);
+        }
+    }
+
+    /** Their arguments would be in the recording. */
+    @EachJdk(oldestAndNewest = true)
+    void probesThatRecordArgumentsStayAsTheyAre(Jdk jdk) throws IOException {
+        AgentConfig config = AgentConfig.of("[control]\nlive = true\n" + text("right", "watch") + "arguments = [\"1\"]\n");
+        try (Dialog program = start(jdk, RunDirectories.create(), config)) {
+            JsonNode right = level(walkUnchecked(program), "right");
+            assertTrue(right.path("reason").asText().contains("at level watch, which records arguments or results"), right::toString);
+            TwoHotMethods.assertUnharmed(program);
+        }
+    }
+
+    /** What is read is the governor's, or a person's, to change. */
+    @EachJdk(oldestAndNewest = true)
+    void aLevelThatIsLoweredMeanwhileIsNoLoopOfAThread(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, RunDirectories.create(), rule("both", "time"))) {
+            await(() -> TwoHotMethods.truth(program), counted -> counted[0] > 20_000);
+            String pid = String.valueOf(program.pid());
+            CompletableFuture<String> walk = CompletableFuture.supplyAsync(() -> Tool.instr(List.of("walk", pid, "--method", TwoHotMethods.named("right"), "--seconds", "1", "--share", "1", "--period", "3000", "--levels", "1", "--json")).stdout());
+            await(() -> Tool.instr(List.of("walk", pid, "--show")).stdout(), shown -> shown.contains("measuring level 1"));
+            Tool.instr(List.of("level", pid, TwoHotMethods.CLASS + ".both", "off")).assertExitCode(0);
+            JsonNode right = level(new ObjectMapper().readTree(walk.join()), "right");
+            assertTrue(right.path("reason").asText().contains("whose level changed while it was measured"), right::toString);
+            TwoHotMethods.assertUnharmed(program);
+        }
+    }
+
+    /** Whatever ends a walk, levels are those of the rules afterwards. */
+    @EachJdk(oldestAndNewest = true)
+    void aClientThatIsKilledLeavesNoLevelRaised(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, RunDirectories.create(), rule("*", "watch"))) {
+            String before = levels(program);
+            String pid = String.valueOf(program.pid());
+            String instr = BuildResult.AGENT.path().resolveSibling("instr").toString();
+            Process client = new ProcessBuilder(instr, "walk", pid, "--method", TwoHotMethods.named("right"), "--json", "--seconds", "1", "--period", "60000", "--calls", "100000000")
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+            await(() -> Tool.instr(List.of("walk", pid, "--show")).stdout(), shown -> shown.contains("measuring level 1"));
+            client.destroyForcibly();
+            await(() -> Tool.instr(List.of("walk", pid, "--show")).stdout(), shown -> shown.contains("its client has left"));
             assertEquals(before, levels(program));
             TwoHotMethods.assertUnharmed(program);
         }
@@ -90,6 +137,7 @@ class WalkOfProbedMethodsIT {
             JsonNode right = level(found, "right");
             assertEquals("samples", right.path("source").asText(), found::toString);
             assertTrue(right.path("reason").asText().contains("at level off, which `instr level` has set"), right::toString);
+            assertEquals(1, levels(program).lines().filter(line -> line.contains("at level off")).count(), levels(program));
             TwoHotMethods.assertUnharmed(program);
         }
     }
@@ -135,7 +183,7 @@ class WalkOfProbedMethodsIT {
     private static JsonNode walkUnchecked(Dialog program) throws IOException {
         await(() -> TwoHotMethods.truth(program), counted -> counted[0] > 20_000);
         String pid = String.valueOf(program.pid());
-        List<String> command = List.of("walk", pid, "--method", TwoHotMethods.named("right"), "--seconds", "2", "--share", "1", "--period", "1000", "--levels", "1", "--calls", CALLS, "--json");
+        List<String> command = List.of("walk", pid, "--method", TwoHotMethods.named("right"), "--seconds", "1", "--share", "1", "--period", "800", "--levels", "1", "--calls", CALLS, "--json");
         return new ObjectMapper().readTree(Tool.instr(command).assertExitCode(0).stdout());
     }
 
