@@ -1,7 +1,8 @@
 """What a walk costs a program whose processors are busy, beside probes in all of its methods: `cargo xtask bench walk_cost`.
 
 In a JVM each, windows with and without take turns. A window with is as long as an `instr walk` takes, from its beginning to half a second after its end; or probes of level time are in all
-methods of the program for the same time, inserted and removed within it, too. A window without is as long. The figures are ratios of requests a second and of processor time a request.
+methods of the program for the same time, inserted and removed within it, too. A window without is as long. The figures are ratios of requests a second and of processor time a request; then how many calls a
+walk records, of those that probes in all methods do, and how far its shares of callers are from theirs.
 """
 import json
 import os
@@ -21,11 +22,11 @@ SETTLED = 0.5
 class Program:
     """A program that answers each line with the requests that it has served and the processor time that it has used."""
 
-    def __init__(self, o, directory, kind, main="Orders"):
+    def __init__(self, o, directory, kind, main="Orders", options=()):
         config = os.path.join(directory, kind + ".toml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(CONFIG.format(directory=directory, kind=kind))
-        command = [o.java + "/bin/java", "-Xmx512m", f"-agentpath:{o.agent}={config}", "-cp", directory, main]
+        command = [o.java + "/bin/java", "-Xmx512m", *options, f"-agentpath:{o.agent}={config}", "-cp", directory, main]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout.readline() == "ready\n"
 
@@ -52,10 +53,11 @@ def main():
     instr = os.path.join(os.path.dirname(o.agent), "instr")
     with tempfile.TemporaryDirectory(prefix="instr-walk-cost-") as directory:
         subprocess.run([o.java + "/bin/javac", "-d", directory, os.path.join(HERE, "walk_cost", "Orders.java")], check=True)
-        walked, seconds = measure_walks(o, instr, Program(o, directory, "walk"))
-        everything = measure_all(o, instr, Program(o, directory, "all"), seconds)
-    for name, found in (("a walk", walked), ("all methods", everything)):
-        print(f"{name}: requests {windows.text(found, lambda of: of['requests'])}, CPU a request {windows.text(found, lambda of: of['cpu'])}")
+        walked, seconds, levels = measure_walks(o, instr, Program(o, directory, "walk"))
+        everything, calls = measure_all(o, instr, Program(o, directory, "all"), seconds)
+        for name, found in (("a walk", walked), ("all methods", everything)):
+            print(f"{name}: requests {windows.text(found, lambda of: of['requests'])}, CPU a request {windows.text(found, lambda of: of['cpu'])}", flush=True)
+        compare(levels, calls, instr, os.path.join(directory, "all.jfr"))
 
 
 def measure_walks(o, instr, program):
@@ -75,24 +77,55 @@ def measure_walks(o, instr, program):
     hooks = [of["hooks"] for of in levels]
     print(f"walks: {len(levels)} of {min(lengths):.1f} to {max(lengths):.1f} s, at most {max(of['most'] for of in hooks)} probes at a time, "
           f"{max(of['calls'] for of in hooks):,} recorded calls, longest stop {max(of['longest_stop_ms'] for of in hooks):.1f} ms; from {levels[-1]['hot'][0]['method']}")
-    return found, lengths[-1]
+    return found, lengths[-1], levels
 
 
 def measure_all(o, instr, program, seconds):
     """Pairs of windows without and with probes in all methods."""
-    pid = str(program.process.pid)
+    pid, calls = str(program.process.pid), []
 
     def probed():
         done = subprocess.run([instr, "probe", pid, "Orders*.*", "--for", "10m", "--calls", "100000000000"], capture_output=True, text=True, check=True)
         time.sleep(seconds)
         claim = re.search(r"claim (\d+)", done.stdout)
+        claims = json.loads(subprocess.run([instr, "claims", pid, "--json"], capture_output=True, text=True, check=True).stdout)["claims"]
+        calls.append(sum(of["hits"] or 0 for of in claims if of["owner"] == "user"))
         subprocess.run([instr, "remove", pid, claim.group(1)], capture_output=True, text=True, check=True)
 
     time.sleep(10)
     probed()
     found = windows.pairs(o.all_pairs, lambda is_with: program.window(probed if is_with else lambda: time.sleep(seconds)))
     program.process.kill()
-    return found
+    return found, calls
+
+
+CALLER = re.compile(r"^ *([\d.]+) (s|ms|µs) +([\d,]+)  (Orders\S+)$")
+IN_SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
+
+
+def callers_of(method, instr, recording):
+    """Calls and seconds by caller, of a recording with all methods."""
+    text = subprocess.run([instr, "report", recording, "--method", method], capture_output=True, text=True, check=True).stdout
+    found = map(CALLER.match, text.split("calls  calls")[0].splitlines())
+    return {of.group(4): (int(of.group(3).replace(",", "")), float(of.group(1)) * IN_SECONDS[of.group(2)]) for of in found if of}
+
+
+def compare(levels, calls, instr, recording):
+    """Shares of callers, by walks and by a recording of all calls."""
+    known, off = {}, []
+    for level in (level for walk in levels for level in walk["levels"] if level["source"] == "measured"):
+        method = level["of"].split("(")[0]
+        found = known[method] if method in known else known.setdefault(method, callers_of(method, instr, recording))
+        for caller in level["callers"]:
+            name = caller["method"].split("(")[0]
+            for at, share in enumerate((caller["calls_share"], caller["time_share"])):
+                if name in found and share is not None:
+                    off.append((at, abs(share - found[name][at] / sum(of[at] for of in found.values())) * 100))
+    share = max(of["hooks"]["calls"] for of in levels) / min(calls)
+    print(f"calls of probes: at most {share * 100:.3f} % of the {min(calls):,} to {max(calls):,} with probes in all methods")
+    for at, what in enumerate(("calls", "time")):
+        points = [of for which, of in off if which == at]
+        print(f"shares of {what} of the callers of {len(known)} methods, {len(points)} in all: at most {max(points):.1f} points from those of all calls, {sum(points) / len(points):.1f} on the average")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import windows
 from walk_cost import Program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BEFORE = 3
 
 
 def main():
@@ -42,7 +41,8 @@ def main():
                 time.sleep(seconds[0])
 
             time.sleep(5)
-            before = [program.window(pause) for _ in range(BEFORE)]
+            before = [program.window(pause) for _ in range(o.pairs)]
+            walk()
             found = windows.pairs(o.pairs, lambda is_with: program.window(walk if is_with else pause))
             program.process.kill()
             during += found

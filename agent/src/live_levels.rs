@@ -133,9 +133,9 @@ impl LiveLevels {
         );
     }
 
-    /// Sets the level of a probe; at level time its calls are recorded as long as some are left of the limit.
-    pub(crate) fn set_limited(&self, probe: u32, level: Level) {
-        if level == Level::Time { self.put(probe, LIMITED) } else { self.set(probe, level) }
+    /// Has a probe record its calls as at level time, as long as some are left of the limit.
+    pub(crate) fn set_limited(&self, probe: u32) {
+        self.put(probe, LIMITED);
     }
 
     /// All probes with a limit together record this number of calls from now on.
@@ -301,9 +301,9 @@ mod tests {
     #[test]
     fn a_limit_is_one_of_calls_at_level_time() {
         let (levels, probe) = (of_process(), 0x00ab_cdee);
-        levels.set_limited(probe, Level::Time);
+        levels.set_limited(probe);
         assert_eq!((levels.get(probe), levels.is_limited(probe)), (Level::Time, true));
-        levels.set_limited(probe, Level::Full);
+        levels.set(probe, Level::Full);
         assert_eq!((levels.get(probe), levels.is_limited(probe)), (Level::Full, false));
         levels.limit_calls(u64::MAX);
         assert_eq!(levels.calls_left(), i64::MAX as u64);

@@ -65,6 +65,11 @@ impl LevelTimes {
         LevelTimes { began, noted: Mutex::default() }
     }
 
+    /// Returns the level of a probe whose level was changed; `None` if it was not, or if the probe is removed.
+    pub fn level(&self, probe: u32) -> Option<Level> {
+        self.noted.lock().probes.get(&probe)?.level
+    }
+
     /// Notes that the level of a probe is another one from now on. The probe was inserted at `begin`.
     pub fn change(&self, probe: u32, begin: Duration, from: Level, to: Level) {
         self.note(probe, begin, Some(from), Some(to));

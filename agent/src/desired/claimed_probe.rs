@@ -2,6 +2,7 @@
 
 use instrument_core::level::Level;
 use instrument_core::template::TemplateId;
+use rustc_hash::FxHashSet;
 
 use super::effective_plan::{Wish, rank};
 
@@ -56,9 +57,19 @@ impl ClaimedProbe {
         self.claims.iter().filter(|(.., wants)| *wants).map(|(id, ..)| *id)
     }
 
-    /// Whether another claim has all calls of the method recorded.
-    pub(crate) fn wants_every_call_besides(&self, claim: u32) -> bool {
-        self.claims.iter().any(|(id, level, _)| *id != claim && rank(*level) >= rank(Level::Time))
+    /// Whether claims want all calls of the method recorded, and all of these claims are among those.
+    pub(crate) fn is_every_call_wanted_only_by(&self, claims: &FxHashSet<u32>) -> bool {
+        let mut wanting = self.claims.iter().filter(|(_, level, _)| rank(*level) >= rank(Level::Time)).peekable();
+        wanting.peek().is_some() && wanting.all(|(id, ..)| claims.contains(id))
+    }
+
+    /// Has these claims want the level that they want in an earlier decision about the method.
+    pub(crate) fn keep_levels(&mut self, earlier: &ClaimedProbe, claims: &FxHashSet<u32>) {
+        for (id, level, _) in self.claims.iter_mut().filter(|(id, ..)| claims.contains(id)) {
+            if let Some((_, before, _)) = earlier.claims.iter().find(|(of, ..)| of == id) {
+                *level = *before;
+            }
+        }
     }
 
     /// Whether claims decide about the level.

@@ -213,7 +213,8 @@ impl Tally {
             margin: listed.margins.then(|| self.margin(counted)),
             waiting: listed.waiting.then(|| counted.waiting / counted.weight),
             samples: counted.samples,
-            lines: counted.hot_lines(),
+            // Where samples are biased, lines are those of the nearest call, or of a safepoint.
+            lines: if listed.margins { counted.hot_lines() } else { Vec::new() },
         }
     }
 

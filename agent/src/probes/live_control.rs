@@ -44,7 +44,6 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// As the owner of a change.
 const GOVERNOR: &str = "governor";
-const WALK: &str = "walk";
 /// A method at level full is set to time, not to watch, if it takes less than this part of the budget then.
 const MOST_OF_ONE: f64 = 0.5;
 /// In place of a level: the method has no probe.
@@ -91,6 +90,8 @@ struct State {
     decisions: VecDeque<String>,
     last: Option<Last>,
     kept: Kept,
+    /// Claims of walks on probes.
+    claims_of_walks: FxHashSet<u32>,
     /// Probes that record arguments or results, too.
     capturing: FxHashSet<u32>,
     /// Probes that have been warned of.
@@ -278,20 +279,21 @@ impl LiveControl {
         to: Level,
     ) -> Option<LevelChange> {
         state.raised.remove(&probe);
-        let (from, was_limited) = (self.levels.get(probe), self.levels.is_limited(probe));
-        if owner == WALK {
-            self.levels.set_limited(probe, to)
+        let (before, was_limited) = (self.levels.get(probe), self.levels.is_limited(probe));
+        let is_limited = to == Level::Time && state.records_for_walks_alone(probe);
+        if is_limited {
+            self.levels.set_limited(probe);
         } else {
-            self.levels.set(probe, to)
-        }
-        if from == to && !was_limited {
-            return None;
+            self.levels.set(probe, to);
         }
         let begin = state.ruled.get(&probe).map_or(Duration::ZERO, |ruled| ruled.begin);
-        // What is recorded for a walk alone is in no figure of the probe.
-        let noted = if self.levels.is_limited(probe) { from } else { to };
-        self.times.change(probe, begin, from, noted);
-        Some(LevelChange { probe, owner, reason, from: Some(from), to })
+        // What is recorded for walks alone is in no figure of the probe: to others it has the level that it had before.
+        let from = if was_limited { self.times.level(probe).unwrap_or(Level::Off) } else { before };
+        let to = if is_limited { from } else { to };
+        if from != to || is_limited {
+            self.times.change(probe, begin, from, to);
+        }
+        (from != to).then_some(LevelChange { probe, owner, reason, from: Some(from), to })
     }
 
     /// Has the governor of levels forget these probes, which are removed.

@@ -220,6 +220,32 @@ mod tests {
     }
 
     #[test]
+    fn the_margin_of_time_is_wide_where_few_calls_have_much_of_it() {
+        let mut found = measured(&[], 0);
+        let (even, micros) = (900_u64, 10_000_u64);
+        let squares = |each: u64| u128::from(each) * u128::from(each);
+        // 900 calls of 10 us, and 100 of which one has taken 4 ms.
+        let sum = |calls, nanos, squares, range| CallSum { calls, nanos, squares, range: Some(range) };
+        let of_even = sum(even, even * micros, u128::from(even) * squares(micros), (micros, micros));
+        let uneven = sum(100, 99 * micros + 4_000_000, 99 * squares(micros) + squares(4_000_000), (micros, 4_000_000));
+        found.by_caller.insert("b.X.x()".into(), of_even);
+        let margins = |found: &Measured| {
+            let callers = level(Ok(found)).callers;
+            callers.iter().map(|of| (of.time_margin, of.shortest_ms, of.longest_ms)).collect::<Vec<_>>()
+        };
+        found.by_caller.insert("b.Y.y()".into(), sum(100, 100 * micros, 100 * squares(micros), (micros, micros)));
+        let all_even = margins(&found)[0];
+        assert!(
+            all_even.0.is_some_and(|margin| (0.015..0.025).contains(&margin)),
+            "{all_even:?}: as that of 1,000 calls"
+        );
+        found.by_caller.insert("b.Y.y()".into(), uneven);
+        let [first, second] = margins(&found)[..] else { panic!("two callers") };
+        assert!(first.0 > Some(0.3) && second.0 > Some(0.3), "{first:?} {second:?}: one call has 28 % of all");
+        assert_eq!((second.1, second.2), (Some(0.01), Some(4.0)));
+    }
+
+    #[test]
     fn of_calls_shorter_than_ten_probes_there_is_no_time() {
         let level = level(Ok(&measured(&[("b.X.x()", 700, 70_000), ("b.Y.y()", 300, 3_000)], 0)));
         assert_eq!((level.callers[0].time_share, level.callers[0].calls_share), (None, Some(0.7)));

@@ -170,9 +170,10 @@ fn edge(numbers: &Numbers, texts: &Texts<'_>) -> WalkPart {
         calls_margin: fraction(calls_margin),
         time_nanos: number(time),
         time_share: fraction(time_share),
-        time_margin: fraction(time_margin),
-        shortest_nanos: number(shortest),
-        longest_nanos: number(longest),
+        // Recordings of earlier versions have none of these: 0 for all of them.
+        time_margin: fraction(time_margin).filter(|margin| *margin > 0.0),
+        shortest_nanos: number(shortest).filter(|_| longest > 0),
+        longest_nanos: number(longest).filter(|longest| *longest > 0),
         cpu_share: fraction(cpu_share),
         margin: fraction(margin),
         followed: followed != 0,

@@ -37,6 +37,7 @@ impl State {
         let mut now = claims.claimed.unwrap_or_else(|| ClaimedProbe::new(Some((level, true)), Vec::new()));
         if let Some(before) = self.claimed.get(&probe) {
             now.add_newer(before, claims.newest);
+            now.keep_levels(before, &self.claims_of_walks);
         }
         self.ended_claims.iter().for_each(|claim| _ = now.end(*claim));
         let (wanted, by_person) = (now.level(), now.is_by_person());
@@ -78,6 +79,7 @@ impl LiveControl {
     pub(crate) fn end_claim(&self, claim: u32) -> EndedClaim {
         let mut state = self.state.lock();
         state.note_end(claim);
+        state.claims_of_walks.remove(&claim);
         let mut ended = EndedClaim::default();
         let mut concerned = Vec::new();
         for (probe, claimed) in &mut state.claimed {
@@ -129,22 +131,21 @@ impl LiveControl {
 
     /// Adds a claim to those on the method of a live probe: number, level, and whether it wants this probe. Returns the change to be recorded.
     pub(crate) fn add_claim(&self, probe: u32, claim: (u32, Level, bool)) -> Option<LevelChange> {
-        self.add(probe, claim, ("user", "instr probe"))
+        self.add(&mut self.state.lock(), probe, claim, ("user", "instr probe"))
     }
 
     pub(super) fn add(
         &self,
+        state: &mut State,
         probe: u32,
         claim: (u32, Level, bool),
         (owner, reason): (&'static str, &str),
     ) -> Option<LevelChange> {
-        let mut state = self.state.lock();
         let of_rules = (state.ruled.get(&probe)?.level, true);
         let claimed = state.claimed.entry(probe).or_insert_with(|| ClaimedProbe::new(Some(of_rules), Vec::new()));
         claimed.add(claim);
         let level = claimed.level()?;
-        let owner = if claimed.wants_every_call_besides(claim.0) { "user" } else { owner };
-        self.set_wanted(&mut state, probe, (level, true), (owner, reason))
+        self.set_wanted(state, probe, (level, true), (owner, reason))
     }
 
     /// Switches off probes that nobody wants any more, until their classes are retransformed, and returns the changes to be recorded. Probes of a fixed

@@ -2,7 +2,7 @@
 
 use instrument_core::level::Level;
 
-use super::{LiveControl, State, WALK};
+use super::{LiveControl, State};
 
 /// What a walk can do with a probe that a method has already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,14 @@ impl PresentProbe {
             PresentProbe::RecordsAll => None,
             PresentProbe::AtLevel(level) | PresentProbe::Fixed(level) => Some(level),
         }
+    }
+}
+
+impl State {
+    /// Whether calls of a probe are recorded because walks want them, and nobody else.
+    pub(super) fn records_for_walks_alone(&self, probe: u32) -> bool {
+        let claimed = self.claimed.get(&probe).filter(|_| !self.set_by_person.contains_key(&probe));
+        claimed.is_some_and(|claimed| claimed.is_every_call_wanted_only_by(&self.claims_of_walks))
     }
 }
 
@@ -55,20 +63,31 @@ impl LiveControl {
         };
     }
 
-    /// Sets the level that a walk wants of a probe by its claim, unless that has ended. At level time calls are recorded as long as some are left of the limit.
-    /// Returns whether calls are recorded for somebody else, too, without a limit: a person or another claim wants them.
-    pub(crate) fn set_for_walk(&self, probe: u32, claim: u32, level: Level) -> bool {
-        let has_claim = |state: &State| state.claimed.get(&probe).is_some_and(|claimed| claimed.is_wanted_by(claim));
-        if !has_claim(&self.state.lock()) {
-            return false;
+    /// Sets the level that a walk wants of a probe by its claim, unless that has ended. At level time calls are recorded as long as some are left of the limit,
+    /// if nobody else wants all of them.
+    pub(crate) fn set_for_walk(&self, probe: u32, claim: u32, level: Level) {
+        let state = &mut *self.state.lock();
+        if state.claimed.get(&probe).is_some_and(|claimed| claimed.is_wanted_by(claim)) {
+            state.claims_of_walks.insert(claim);
+            self.add(state, probe, (claim, level, true), ("walk", "instr walk"));
         }
-        self.add(probe, (claim, level, true), (WALK, "instr walk"));
-        level == Level::Time && self.levels.get(probe) != Level::Off && !self.levels.is_limited(probe)
     }
 
-    /// Whether a probe records for a walk at present.
+    /// Whether a probe records for a walk alone at present.
     pub(crate) fn records_for_walk(&self, probe: u32) -> bool {
         self.levels.is_limited(probe)
+    }
+
+    /// Whether a probe records all calls for somebody else at present.
+    pub(crate) fn records_for_others(&self, probe: u32) -> bool {
+        matches!(self.levels.get(probe), Level::Time | Level::Full) && !self.levels.is_limited(probe)
+    }
+
+    /// Whether a walk decides about a probe by this claim: it has not ended, and no person has set the level.
+    pub(crate) fn is_decided_by_walk(&self, probe: u32, claim: u32) -> bool {
+        let state = self.state.lock();
+        let is_wanted = state.claimed.get(&probe).is_some_and(|claimed| claimed.is_wanted_by(claim));
+        is_wanted && !state.set_by_person.contains_key(&probe)
     }
 
     /// Has classes lose these probes, which may have taken the place of probes with a fixed level that their rules want still; not those that other claims are about.
@@ -104,11 +123,16 @@ mod tests {
     /// The table of levels is one for all tests: each has numbers of its own.
     fn control_with(probe: u32, level: Level, claimed: Option<ClaimedProbe>) -> LiveControl {
         let control = LiveControl::new(Box::leak(Box::<ProbeRegistry>::default()), Arc::default());
+        begin(&control, probe, level, claimed, 9);
+        control
+    }
+
+    /// A class gets the probe, decided when claims up to a number were known.
+    fn begin(control: &LiveControl, probe: u32, level: Level, claimed: Option<ClaimedProbe>, newest: u32) {
         let setup = crate::config::setup::from_text("[[rule]]\nclass = 'p.**'\n", "c.toml").unwrap();
         let templates = Arc::from(setup.rules.rules()[0].templates());
         let chosen = Chosen { rule: 0, templates, level, mode: Mode::Inline, capture: None };
-        control.begin(probe, &chosen, true, DecidedClaims { claimed, newest: 9 });
-        control
+        control.begin(probe, &chosen, true, DecidedClaims { claimed, newest });
     }
 
     #[test]
@@ -119,16 +143,16 @@ mod tests {
         let is_limited = || (control.level(probe), control.levels.is_limited(probe));
         control.set_for_walk(probe, 10, Level::Time);
         assert_eq!(is_limited(), (Level::Time, true));
-        control.add_claim(probe, (12, Level::Watch, true));
-        assert!(!control.set_for_walk(probe, 10, Level::Time));
+        assert_eq!(control.add_claim(probe, (12, Level::Watch, true)).map(|change| change.to), None);
         assert_eq!(is_limited(), (Level::Time, true), "watch is not every call");
-        control.add_claim(probe, (11, Level::Time, true));
-        assert!(control.set_for_walk(probe, 10, Level::Time), "they are somebody else's, too");
-        assert_eq!(is_limited(), (Level::Time, false));
+        let change = control.add_claim(probe, (11, Level::Time, true)).unwrap();
+        assert_eq!((change.from, change.to), (Some(Level::Off), Level::Time), "to others, it was off before");
+        assert_eq!((is_limited(), control.records_for_others(probe)), ((Level::Time, false), true));
         control.set_for_walk(probe, 10, Level::Off);
         assert_eq!(is_limited(), (Level::Time, false), "the other claim has it still");
-        [11, 12].iter().for_each(|claim| drop(control.end_claim(*claim)));
         control.set_for_walk(probe, 10, Level::Time);
+        assert_eq!(is_limited(), (Level::Time, false));
+        [11, 12].iter().for_each(|claim| drop(control.end_claim(*claim)));
         assert_eq!(is_limited(), (Level::Time, true));
     }
 
@@ -137,8 +161,8 @@ mod tests {
         let probe = 41_081;
         let control = control_with(probe, Level::Watch, None);
         assert_eq!(control.present_probe(probe, None), Ok(PresentProbe::AtLevel(Level::Watch)));
-        assert!(!control.set_for_walk(probe, 10, Level::Time), "it has no claim on it");
-        assert_eq!(control.level(probe), Level::Watch);
+        control.set_for_walk(probe, 10, Level::Time);
+        assert_eq!(control.level(probe), Level::Watch, "it has no claim on it");
         control.add_claim(probe, (10, Level::Watch, true));
         control.set_for_walk(probe, 10, Level::Time);
         assert!(control.records_for_walk(probe));
@@ -146,6 +170,14 @@ mod tests {
         assert_eq!(control.level(probe), Level::Watch);
         let recorded = control.recorded_time(probe, None).unwrap();
         assert_eq!((recorded.every_call, recorded.changes), (0, 0), "`instr top` knows nothing of it");
+        control.set_for_walk(probe, 10, Level::Time);
+        let decided = ClaimedProbe::new(Some((Level::Watch, true)), vec![(10, Level::Watch, true)]);
+        begin(&control, probe, Level::Watch, Some(decided), 10);
+        assert!(control.records_for_walk(probe), "its class was changed meanwhile");
+        let change = control.set_one(&mut control.state.lock(), probe, WantedLevel::Exact(Level::Off), 3).unwrap();
+        assert_eq!((change.from, change.to), (Some(Level::Watch), Level::Off));
+        assert!(!control.is_decided_by_walk(probe, 10));
+        control.set_one(&mut control.state.lock(), probe, WantedLevel::Auto, 3);
         control.set_for_walk(probe, 10, Level::Time);
         assert_eq!(control.end_claim(10).handed_back, [probe], "as when its client is gone in a window");
         assert_eq!(control.level(probe), Level::Watch);

@@ -17,7 +17,7 @@ const MOST_WAITING: usize = 512;
 const MOST_GROUPS: usize = 256;
 /// Calls in one another that have nodes of their own.
 const DEEPEST: u32 = 200;
-/// Nodes of all threads together, 48 bytes each.
+/// Nodes of all threads together, 80 bytes each.
 const MOST_NODES: usize = 200_000;
 /// Most threads that are distinguished; of more, those without calls for long are considered ended.
 const MOST_THREADS: usize = 10_000;

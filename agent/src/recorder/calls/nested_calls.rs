@@ -83,10 +83,12 @@ pub(crate) struct NestedCalls {
 }
 
 /// When the records of a number were those of a walk: from a moment on, and up to one if the probe is gone.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct OwnTime {
     from: u64,
     to: Option<u64>,
+    /// When they were somebody else's, too, from and up to which moments.
+    shared: Vec<(u64, Option<u64>)>,
 }
 
 /// Numbers whose probes are gone are kept for calls that have not ended; when there are more, they are forgotten.
@@ -111,8 +113,21 @@ impl NestedCalls {
         if own.len() > MOST_GONE {
             own.retain(|_, time| time.to.is_none());
         }
-        own.extend(numbers.iter().map(|number| (*number, OwnTime { from, to: None })));
+        own.extend(numbers.iter().map(|number| (*number, OwnTime { from, to: None, shared: Vec::new() })));
         self.has_own.store(true, Ordering::Release);
+    }
+
+    /// From this moment on somebody else wants calls of these numbers, too, or no more.
+    pub(crate) fn share(&self, numbers: &[u32], is_shared: bool, now: u64) {
+        let own = &mut *self.own.lock();
+        for number in numbers {
+            let Some(shared) = own.get_mut(number).map(|time| &mut time.shared) else { continue };
+            match shared.last_mut().filter(|(_, to)| to.is_none()) {
+                Some((_, to)) if !is_shared => *to = Some(now),
+                None if is_shared => shared.push((now, None)),
+                _ => {}
+            }
+        }
     }
 
     /// Calls of these numbers that begin after this moment are not the walk's.
@@ -225,7 +240,8 @@ fn number_of(word: u64) -> u32 {
 }
 
 fn is_own(own: &FxHashMap<u32, OwnTime>, number: u32, start: u64) -> bool {
-    own.get(&number).is_some_and(|time| start >= time.from && time.to.is_none_or(|to| start <= to))
+    let is_in = |(from, to): (u64, Option<u64>)| start >= from && to.is_none_or(|to| start <= to);
+    own.get(&number).is_some_and(|time| is_in((time.from, time.to)) && !time.shared.iter().any(|shared| is_in(*shared)))
 }
 
 impl State {
@@ -317,6 +333,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_of_single_calls_is_added_up() {
+        let seen = seen(&[(HOT, 110, 113), (HOT, 120, 127), (HOT, 130, 135), (A, 105, 140)]);
+        let three = CallSum { calls: 3, nanos: 15, squares: 9 + 49 + 25, range: Some((3, 7)) };
+        assert_eq!(seen.edges[&(0, Some(1))], three);
+        let mut all = CallSum::of(1, 2);
+        all.add(&three);
+        all.add(&CallSum { range: Some((1, 4)), ..CallSum::default() });
+        assert_eq!((all.calls, all.nanos, all.range), (4, 17, Some((1, 7))));
+    }
+
+    #[test]
     fn a_call_of_which_no_caller_has_ended_has_none() {
         assert_eq!(edges(&[(HOT, 110, 120), (A, 130, 140)]), [(None, 1, 10)]);
     }
@@ -368,6 +395,10 @@ mod tests {
         assert!(matches!(nested.for_others(&calls), Cow::Borrowed(all) if all.len() == 4));
         nested.own(&[HOT], 100);
         assert_eq!(nested.for_others(&calls).iter().map(|[start, _]| *start).collect::<Vec<_>>(), [50, 150]);
+        nested.share(&[HOT], true, 140);
+        assert!(!nested.is_own(HOT, 150), "somebody else wants it, too");
+        nested.share(&[HOT], false, 145);
+        assert!(nested.is_own(HOT, 150) && !nested.is_own(HOT, 142));
         nested.disown(&[HOT], 200);
         let starts: Vec<u64> = nested.for_others(&calls).iter().map(|[start, _]| *start).collect();
         assert_eq!(starts, [50, 150, 250], "the method may have got a probe of somebody else since");

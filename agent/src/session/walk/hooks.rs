@@ -1,5 +1,6 @@
 //! The probes of a walk: claims that are inserted together and removed together, and their levels; and probes of others that it reads.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,11 +38,14 @@ struct ClaimedHook {
     rest: Level,
     /// Whether it was there before: it stays.
     was_there: bool,
+    /// Whether it records all calls for somebody else, too, as it was seen last.
+    is_shared: Cell<bool>,
 }
 
 impl Hook {
     fn of_claim(claim: &Claim, probes: Vec<u32>, was_there: bool) -> Hook {
-        Hook::Claimed(ClaimedHook { claim: claim.id, probes, rest: claim.probes.level, was_there })
+        let (rest, is_shared) = (claim.probes.level, Cell::new(false));
+        Hook::Claimed(ClaimedHook { claim: claim.id, probes, rest, was_there, is_shared })
     }
 
     fn claimed(&self) -> Option<&ClaimedHook> {
@@ -259,20 +263,31 @@ impl Hooks {
             for probe in &hook.probes {
                 let level = if is_on { Level::Time } else { hook.rest };
                 // Not recorded: a walk does this many times a second.
-                if session.instrumentation.live.set_for_walk(*probe, hook.claim, level) {
-                    session.walks.calls.disown(&[*probe], session.record_time());
-                }
+                session.instrumentation.live.set_for_walk(*probe, hook.claim, level);
+            }
+        }
+        self.share(session);
+    }
+
+    /// Looks which probes record all calls for somebody else, too, and leaves these to him from now on.
+    pub(super) fn share(&self, session: &Session) {
+        for hook in self.by_method.values().filter_map(Hook::claimed) {
+            let is_shared = hook.probes.iter().any(|probe| session.instrumentation.live.records_for_others(*probe));
+            if hook.is_shared.replace(is_shared) != is_shared {
+                session.walks.calls.share(&hook.probes, is_shared, session.record_time());
             }
         }
     }
 
-    /// Returns those of these methods whose calls were recorded for somebody else, and are not any more, or by something else.
-    pub(super) fn no_longer_read(&self, session: &Session, methods: &FxHashSet<Arc<str>>) -> Vec<Arc<str>> {
-        let is_changed = |method: &&Arc<str>| match self.by_method.get(*method) {
+    /// Returns those of these methods that others have decided about meanwhile: their calls were not recorded all the time.
+    pub(super) fn taken_over(&self, session: &Session, methods: &FxHashSet<Arc<str>>) -> Vec<Arc<str>> {
+        let live = &session.instrumentation.live;
+        let is_taken_over = |method: &&Arc<str>| match self.by_method.get(*method) {
             Some(Hook::Read(key, numbers)) => way_of(session, key).as_ref() != Ok(&Way::Read(numbers.clone())),
-            _ => false,
+            Some(Hook::Claimed(hook)) => !hook.probes.iter().all(|probe| live.is_decided_by_walk(*probe, hook.claim)),
+            None => false,
         };
-        methods.iter().filter(is_changed).cloned().collect()
+        methods.iter().filter(is_taken_over).cloned().collect()
     }
 
     /// Removes the probes of these methods: they record nothing from now on, and their classes get back what they had.

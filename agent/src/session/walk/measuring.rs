@@ -32,7 +32,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// So often it is looked in a window, and without one, whether calls are left.
 const LOOK_IN_WINDOW: Duration = Duration::from_micros(200);
 const LOOK: Duration = Duration::from_millis(10);
-const NO_LONGER_READ: &str = "its probe was of somebody else, whose level changed while it was measured";
+const TAKEN_OVER: &str = "somebody else changed the level of its probe, or ended its claim, while it was measured";
 /// Calls with a caller up to this part are enough.
 pub(super) const COVERED: f64 = 0.95;
 /// What a recorded call takes, about.
@@ -95,14 +95,14 @@ impl Run<'_> {
         self.hooks.record(self.session, &all, false);
         let seen = self.session.walks.calls.seen();
         let methods = numbered(&all);
-        let without = self.hooks.no_longer_read(self.session, &all);
-        self.without.extend(without.iter().map(|of| (Arc::clone(of), NO_LONGER_READ.to_owned())));
-        self.hooks.remove(self.session, &without, NO_LONGER_READ);
+        self.note_calls(&seen, &methods);
+        let without = self.hooks.taken_over(self.session, &all);
+        self.without.extend(without.iter().map(|of| (Arc::clone(of), TAKEN_OVER.to_owned())));
+        self.hooks.remove(self.session, &without, TAKEN_OVER);
         // In windows, a caller of few calls may have none; or others have used up all calls that are wanted.
         if recorded.has_all_callers && self.session.instrumentation.live.calls_left_to_walk() > 0 {
             self.note_uncalled(&callers, &methods, &seen);
         }
-        self.note_calls(&seen, &methods);
         self.hooks.figures.late += seen.late;
         Ok(Some(Seen { nested: seen, methods, without }))
     }
@@ -211,6 +211,7 @@ impl Run<'_> {
         calls.open_window(end);
         while begin.elapsed() < open && goes_on() {
             std::thread::sleep(look.min(open.saturating_sub(begin.elapsed())));
+            self.hooks.share(self.session);
             let now = self.session.record_time();
             if live.calls_left_to_walk() == 0 {
                 break;
