@@ -17,8 +17,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 METHOD = "Orders$Prices.discount"
 POINTS = 0.02
 LONGEST = 240
-# Without these, samples of code that was compiled before know less of inlined methods, and have no margins.
-NOTES_INLINED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints")
 
 
 def look(instr, pid, source, seconds, hits):
@@ -50,7 +48,7 @@ def main():
     instr = os.path.join(os.path.dirname(o.agent), "instr")
     with tempfile.TemporaryDirectory(prefix="instr-callers-") as directory:
         subprocess.run([o.java + "/bin/javac", "-d", directory, os.path.join(HERE, "walk_cost", "Orders.java")], check=True)
-        program = Program(o, directory, "callers", options=NOTES_INLINED)
+        program = Program(o, directory, "callers")
         pid = str(program.process.pid)
         time.sleep(10)
         for source in ("samples", "finder"):

@@ -7,6 +7,7 @@ differences of shares; and how far one half of async-profiler's runs differs fro
 import collections
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -136,7 +137,7 @@ def main():
         print(f"{program}: {common} of {TOP} first methods (one half of async-profiler's runs and the other: {of_itself}), rank correlation {rank_correlation(ours, theirs):.2f} "
               f"({rank_correlation(*halves):.2f}), points {difference(ours, theirs)}; edges {len(set(top(edges[0])) & set(top(edges[1])))} of {TOP}, "
               f"points {difference(*edges)}; samples {sum(run[4] for run in found['instr']):,} and {sum(run[4] for run in themselves):,}, without a method of Java "
-              f"{max(run[2] for run in found['instr']) * 100:.1f} %, without a name {max(run[3] for run in found['instr']) * 100:.2f} %", flush=True)
+              f"{max(run[2] for run in found['instr']) * 100:.1f} %, without a name {statistics.fmean(run[3] for run in found['instr']) * 100:.2f} % (at most {max(run[3] for run in found['instr']) * 100:.2f})", flush=True)
         print("  instr:          " + ", ".join(f"{of} {ours[of] * 100:.1f}" for of in top(ours)))
         print("  async-profiler: " + ", ".join(f"{of} {theirs[of] * 100:.1f}" for of in top(theirs)))
 

@@ -15,6 +15,8 @@ import rounds
 import windows
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Samples name methods that are inlined, and a walk goes up from the innermost one.
+NOTES_INLINED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints")
 CONFIG = "[trace]\nfile = \"{directory}/{kind}.jfr\"\nmax-file-mb = 4000\n[governor]\nenabled = false\n[[rule]]\nclass = \"none.**\"\n"
 SETTLED = 0.5
 
@@ -22,11 +24,11 @@ SETTLED = 0.5
 class Program:
     """A program that answers each line with the requests that it has served and the processor time that it has used."""
 
-    def __init__(self, o, directory, kind, main="Orders", options=()):
+    def __init__(self, o, directory, kind, main="Orders"):
         config = os.path.join(directory, kind + ".toml")
         with open(config, "w", encoding="utf-8") as file:
             file.write(CONFIG.format(directory=directory, kind=kind))
-        command = [o.java + "/bin/java", "-Xmx512m", *options, f"-agentpath:{o.agent}={config}", "-cp", directory, main]
+        command = [o.java + "/bin/java", "-Xmx512m", *NOTES_INLINED, f"-agentpath:{o.agent}={config}", "-cp", directory, main]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout.readline() == "ready\n"
 
@@ -66,7 +68,7 @@ def measure_walks(o, instr, program):
 
     def walk():
         begin = time.monotonic()
-        done = subprocess.run([instr, "walk", pid, "--json", "--seconds", "3", "--levels", "3"], capture_output=True, text=True, check=True)
+        done = subprocess.run([instr, "walk", pid, "--json", "--seconds", "3", "--levels", "2"], capture_output=True, text=True, check=True)
         lengths.append(time.monotonic() - begin)
         levels.append(json.loads(done.stdout))
 
@@ -99,7 +101,7 @@ def measure_all(o, instr, program, seconds):
     return found, calls
 
 
-CALLER = re.compile(r"^ *([\d.]+) (s|ms|µs) +([\d,]+)  (Orders\S+)$")
+CALLER = re.compile(r"^ *([\d.]+) (s|ms|µs) +([\d,]+)  (Orders\S+)(?: \[.*\])?$")
 IN_SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
 
 

@@ -40,6 +40,8 @@ pub(crate) struct CountedCalls {
     rows: Mutex<Rows>,
     /// Calls that have met the hook.
     met: AtomicU64,
+    /// Calls that are not looked at before the next one that is.
+    passed_over: AtomicU64,
     nested: AtomicU64,
     /// Calls that have ended and were not measured.
     unmeasured: AtomicU64,
@@ -119,6 +121,7 @@ impl CountedCalls {
             methods: CountedMethods::default(),
             rows: Mutex::new(Rows { left: most, ..Rows::default() }),
             met: AtomicU64::new(0),
+            passed_over: AtomicU64::new(0),
             nested: AtomicU64::new(0),
             unmeasured: AtomicU64::new(0),
             is_recursive: AtomicBool::new(false),
@@ -141,6 +144,16 @@ impl CountedCalls {
         let rows = self.rows.lock();
         let unmeasured = self.unmeasured.load(Memory::Relaxed);
         rows.rows.iter().fold((0, unmeasured), |(calls, ended), (_, sums)| (calls + sums.calls, ended + sums.ended))
+    }
+
+    /// Returns how many calls were looked at: those that are counted, and those within them.
+    pub(crate) fn looked_at(&self) -> u64 {
+        self.counts().0 + self.nested.load(Memory::Relaxed)
+    }
+
+    /// Does not look at so many calls from now on.
+    pub(crate) fn pass_over(&self, calls: u64) {
+        self.passed_over.store(calls, Memory::Relaxed);
     }
 
     /// Returns what the calls that have ended have used together.
@@ -273,6 +286,9 @@ impl CallObserver for CountedCalls {
         }
         if self.open.lock().contains_key(&thread) {
             return self.count(Begun::Nested);
+        }
+        if self.passed_over.fetch_update(Memory::Relaxed, Memory::Relaxed, |left| left.checked_sub(1)).is_ok() {
+            return None;
         }
         let met = self.met.fetch_add(1, Memory::Relaxed);
         let is_recursive = self.is_recursive.load(Memory::Relaxed);

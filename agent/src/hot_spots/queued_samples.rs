@@ -16,7 +16,7 @@ use crate::sampler::{Engine, InnermostPlace, QueuedFrame, QueuedItem, QueuedStac
 /// Between two looks; the queue has room for more.
 const PAUSE: Duration = Duration::from_millis(50);
 const BIAS_OF_LATE_SAMPLES: &str = "each thread by its own processor time, at any instruction, but in code that was compiled before, a method that the JIT has inlined may count for its caller \
-    (`-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints`, or `[sampler]` when the JVM starts, avoids most of that, not that of unrolled loops); threads of the JVM itself (compiler, collector) are left out, virtual threads \
+    (`-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints`, or `[sampler]` when the JVM starts, avoids most of that, not that of loops); threads of the JVM itself (compiler, collector) are left out, virtual threads \
     count for their carriers";
 const BIAS_OF_ALLOCATIONS: &str = "objects that the JVM picks, one for so many bytes on the average; large objects are picked more often and count for less";
 

@@ -90,11 +90,9 @@ struct State {
     decisions: VecDeque<String>,
     last: Option<Last>,
     kept: Kept,
-    /// Claims of walks on probes.
     claims_of_walks: FxHashSet<u32>,
     /// Probes that record arguments or results, too.
     capturing: FxHashSet<u32>,
-    /// Probes that have been warned of.
     warned: FxHashSet<u32>,
 }
 
@@ -281,10 +279,9 @@ impl LiveControl {
         state.raised.remove(&probe);
         let (before, was_limited) = (self.levels.get(probe), self.levels.is_limited(probe));
         let is_limited = to == Level::Time && state.records_for_walks_alone(probe);
-        if is_limited {
-            self.levels.set_limited(probe);
-        } else {
-            self.levels.set(probe, to);
+        match is_limited {
+            true => self.levels.set_limited(probe),
+            false => self.levels.set(probe, to),
         }
         let begin = state.ruled.get(&probe).map_or(Duration::ZERO, |ruled| ruled.begin);
         // What is recorded for walks alone is in no figure of the probe: to others it has the level that it had before.

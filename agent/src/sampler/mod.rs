@@ -58,8 +58,8 @@ impl Engine {
     pub(crate) fn bias(self) -> &'static str {
         match self {
             Engine::Async => {
-                "each thread by its own processor time, at any instruction; small methods that the JIT has inlined into a loop and unrolled may \
-                 count for the loop; threads of the JVM itself (compiler, collector) are left out, virtual threads count for their carriers"
+                "each thread by its own processor time, at any instruction; a method that C2 has inlined, above all a loop, may \
+                 count for its caller, or the other way round, with margins and lines that do not say so; threads of the JVM itself (compiler, collector) are left out, virtual threads count for their carriers"
             }
             Engine::Jvmti => {
                 "as many as processor time was used, but stacks are seen only at safepoints: hot loops and small methods \

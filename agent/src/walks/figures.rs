@@ -153,8 +153,11 @@ pub(crate) fn level_of(
     }
 }
 
-/// By how much a caller's part of the time may be off by chance: much where few calls have most of it.
+/// By how much a caller's part of the time may be off by chance: much where few calls have most of it. If it is the only caller, that depends on calls alone.
 fn margin_of_time(of: &CallSum, all: &CallSum) -> Option<f64> {
+    if of.nanos == all.nanos {
+        return Some(margin(1.0, all.calls as f64));
+    }
     let sums = |sum: &CallSum| (sum.nanos as f64, sum.squares as f64);
     (all.nanos > 0 && all.squares > 0).then(|| margin_of_sums((sums(of), sums(all))))
 }

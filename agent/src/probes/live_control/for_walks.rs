@@ -48,6 +48,9 @@ impl LiveControl {
         match state.ruled.get(&probe) {
             None => Ok(PresentProbe::Fixed(level)),
             Some(_) if state.set_by_person.contains_key(&probe) => left_alone("which `instr level` has set"),
+            Some(_) if state.ceilings.contains_key(&probe) => {
+                left_alone("to which the governor has lowered it, because it is called often (docs/governor.md)")
+            }
             Some(ruled) if ruled.level != level => left_alone(&format!("while {} is wanted of it", ruled.level)),
             Some(_) => Ok(PresentProbe::AtLevel(level)),
         }

@@ -370,17 +370,21 @@ fn hookable(meant: &[MeantMethod]) -> Result<(Vec<&MeantMethod>, Vec<String>), R
 /// Has the hook count in short windows at random moments; returns how many there were.
 fn count(goal: Goal, hook: u32, calls: &CountedCalls, goes_on: &dyn Fn() -> bool) -> u64 {
     let (mut random, begin, mut windows) = (Random::default(), Instant::now(), 0);
-    let mut progress = Progress::default();
+    let (mut progress, mut is_full) = (Progress::default(), false);
     while goes_on()
         && let Some(window) = goal.next(progress)
     {
-        let opened = Instant::now();
-        caller_hooks::of_process().open(hook, window.most);
+        let (opened, looked_at) = (Instant::now(), calls.looked_at());
+        // A random moment is mostly within a long call. Where a window ends after so many calls, those that follow such a one would be counted too often.
+        let passed_over = if is_full { (random.part() * window.most as f64 * 2.0) as u64 } else { 0 };
+        calls.pass_over(passed_over);
+        caller_hooks::of_process().open(hook, window.most + passed_over);
         std::thread::sleep(window.open);
         caller_hooks::of_process().close(hook);
         progress.open += opened.elapsed();
         windows += 1;
         calls.window_ends();
+        is_full = calls.looked_at() - looked_at >= window.most;
         progress.hits = calls.counts().0;
         wait(window.closed.mul_f64(2.0 * random.part()), goes_on);
         progress.elapsed = begin.elapsed();

@@ -66,10 +66,12 @@ impl Run<'_> {
             match self.hooked_callers(callee, goes_on) {
                 Ok(found) => {
                     let policy = &self.options.policy;
+                    let mut is_new = false;
                     for ascent in &mut self.ascents {
-                        has_found |= ascent.note_hooked(callee, &found, policy);
+                        is_new |= ascent.note_hooked(callee, &found, policy);
                     }
-                    if found.iter().any(|of| of.method.is_ok()) {
+                    has_found |= is_new;
+                    if is_new {
                         self.note(format!(
                             "callers of {callee} were found by a hook: samples have not met all of them"
                         ));

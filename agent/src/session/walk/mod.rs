@@ -226,7 +226,7 @@ fn used(request: &WalkRequest) -> Result<Option<u64>, Refusal> {
     let has_metric = request.metric.is_some_and(|metric| metric != HotBy::Wall);
     match request.used {
         Some(_) if !has_metric => Err(Refusal::from(
-            "what calls have used ends a level only where a metric measures it: state the metric, or a period"
+            "time is no metric that can be used up: `used` needs `cpu`, `allocated`, `cycles` or `instructions`"
                 .to_owned(),
         )),
         Some(0) => Err(Refusal::from("a level that ends when nothing is used measures nothing".to_owned())),

@@ -7,7 +7,8 @@ use crate::{HotSpot, Walk, WalkCaller, WalkHooks, WalkLevel, WithoutCaller};
 
 /// The titles of a level, where calls are measured by this.
 fn titles(metric: Option<&str>) -> String {
-    format!("   calls    {:>12}         processor        caller", metric.unwrap_or("time"))
+    let sampled = if metric == Some("allocated") { "  sampled" } else { "processor" };
+    format!("   calls    {:>12}         {sampled}        caller", metric.unwrap_or("time"))
 }
 
 /// Returns the lines with the hot methods of a walk. Lines have at most `columns` columns.
@@ -59,7 +60,7 @@ pub fn walk_end(walk: &Walk, columns: usize) -> Vec<String> {
     // A recording that was cut may not have them.
     if !walk.state.is_empty() {
         texts.push(format!(
-            "# probes: at most {most} at a time, {left}; {}, {} that began before; classes changed {}, longest stop {:.1} ms",
+            "# probes: at most {most} at a time, {left}; {}, {} had begun before their level was measured; classes changed {}, longest stop {:.1} ms",
             counted(calls, "recorded call"),
             counted(late, "call"),
             times(changes),
@@ -171,7 +172,7 @@ mod tests {
             \nlevel 2: callers of b.X.x()\n# r\n\
             # n\n# async: at any instruction\n\
             ended: a.Hot.hot(): root: the threads begin there\nended: b: c\n\
-            # probes: at most 3 at a time, none is left; 1,300 recorded calls, 1 call that began before; classes changed 4 times, longest stop 2.2 ms";
+            # probes: at most 3 at a time, none is left; 1,300 recorded calls, 1 call had begun before their level was measured; classes changed 4 times, longest stop 2.2 ms";
         assert_eq!(walk(&walk_of("a.Hot.hot()"), usize::MAX).join("\n"), expected);
     }
 
