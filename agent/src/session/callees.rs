@@ -125,6 +125,8 @@ pub(super) struct MeantMethod {
     pub(super) obstacle: Option<String>,
     /// What to do about that.
     pub(super) help: String,
+    /// Whether its class has native methods.
+    pub(super) has_natives: bool,
 }
 
 impl Session {
@@ -317,7 +319,8 @@ fn meant_method(
     let text = key.text();
     // A class that waits for a frame to return does so for a diagnosis, too.
     let obstacle = entry.reason.filter(|_| entry.code.as_deref() != Some("waits"));
-    Some(MeantMethod { key, text, loader_name: entry.loader.unwrap_or_default(), obstacle, help })
+    let has_natives = types.methods(class).iter().any(|method| method.flags & access::NATIVE != 0);
+    Some(MeantMethod { key, text, loader_name: entry.loader.unwrap_or_default(), obstacle, help, has_natives })
 }
 
 /// What keeps classes from being changed, by class: asking is not cheap.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::levels::{Seen, TwoLevels};
 use super::measuring::COVERED;
+use super::present_probes::HAS_NATIVES;
 use super::run::{ABOVE, MOST_HOOKED, NEVER_ENDS, Run};
 use crate::hot_spots::{BEGINS, TASK_BEGINS};
 use crate::walks::{Ascent, HookedCaller};
@@ -110,6 +111,9 @@ impl Run<'_> {
     ) -> Result<Callers, String> {
         let mut meant = self.session.meant_methods(callee, None).map_err(|refusal| refusal.to_string())?;
         meant.retain(|of| of.text == callee);
+        if meant.iter().any(|of| of.has_natives) {
+            return Err(HAS_NATIVES.to_owned());
+        }
         let through = self.options.through.iter().map(|class| class.text().to_owned()).collect();
         let request = CallersRequest { method: callee.to_owned(), through, ..request };
         let found = self.session.find_callers(&request, &meant, goes_on).map_err(|refusal| refusal.to_string())?;

@@ -6,7 +6,10 @@ use records::probe_registry::{KnownProbe, exact_numbers};
 use crate::call_sites::MethodKey;
 use crate::probes::live_control::PresentProbe;
 use crate::session::Session;
+use crate::session::callees::MeantMethod;
 
+/// The compiled code of a native method keeps the version of its class for which it was made (seen with HotSpot 25: 15 versions of `java.lang.ClassLoader` after some walks).
+pub(super) const HAS_NATIVES: &str = "its class has native methods, and the JVM keeps former versions of such a class: walk after walk would take more memory";
 /// The template of the probes of walks.
 const TIMED: &str = "timed";
 
@@ -70,6 +73,12 @@ pub(super) fn way_of(session: &Session, key: &MethodKey) -> Result<Way, String> 
 /// Whether all calls of a method are recorded for somebody else.
 pub(super) fn is_read(session: &Session, key: &MethodKey) -> bool {
     matches!(way_of(session, key), Ok(Way::Read(_)))
+}
+
+/// Why a walk does not change the class of a method.
+pub(super) fn why_not_changed(session: &Session, meant: &MeantMethod) -> Option<String> {
+    let is_changed = meant.has_natives && matches!(way_of(session, &meant.key), Ok(Way::Inserted(_)));
+    is_changed.then(|| HAS_NATIVES.to_owned())
 }
 
 /// Returns the probes of a method.

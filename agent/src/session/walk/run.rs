@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::hooks::Hooks;
 use super::levels::{Seen, TwoLevels};
-use super::present_probes::is_read;
+use super::present_probes::{is_read, why_not_changed};
 use crate::hot_spots::{Listed, SampledStacks, Tally};
 use crate::random::Random;
 use crate::session::Session;
@@ -233,7 +233,9 @@ impl<'s> Run<'s> {
                 all.retain(|of| of.text == **method);
                 let copies = too_many_copies(&all);
                 let first = all.into_iter().min_by_key(|of| of.obstacle.is_some());
-                first.map(|of| MeantMethod { obstacle: of.obstacle.clone().or(copies), ..of })
+                let obstacle =
+                    |of: &MeantMethod| of.obstacle.clone().or(copies).or_else(|| why_not_changed(self.session, of));
+                first.map(|of| MeantMethod { obstacle: obstacle(&of), ..of })
             });
             match of_text {
                 Ok(Some(meant)) => match meant.obstacle {

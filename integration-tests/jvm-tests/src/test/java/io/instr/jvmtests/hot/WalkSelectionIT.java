@@ -115,6 +115,17 @@ class WalkSelectionIT {
         }
     }
 
+    /** The JVM would keep each version of it. */
+    @EachJdk(oldestAndNewest = true)
+    void aClassWithNativeMethodsIsNotChanged(Jdk jdk) throws IOException {
+        try (Dialog program = TwoHotMethods.start(jdk, RunDirectories.create(), AgentConfig.of(""))) {
+            JsonNode found = walkAtOnce(program, "--method", "java.lang.ClassLoader.loadClass(String)", "--seconds", "1", "--period", "300");
+            assertTrue(found.path("notices").toString().contains("its class has native methods"), found::toString);
+            assertEquals(0, found.path("hooks").path("changes").asInt(-1), found::toString);
+            TwoHotMethods.assertUnharmed(program);
+        }
+    }
+
     /** Hooks that are executed while a level is measured: N at most. */
     @EachJdk(oldestAndNewest = true, having = "jdb")
     void noMoreCallsAreRecordedThanWanted(Jdk jdk) throws IOException {
