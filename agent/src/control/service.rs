@@ -370,9 +370,8 @@ fn answer_hot_spots(controlled: &dyn Controlled, request: Request, connection: &
             answer.give(controlled.hot(&HotRequest { by, seconds, share_percent, top }, &goes_on));
         }
         Request::Callers { method, loader, by, seconds, through, most, source, hits, across_threads } => {
-            let used = None;
             let request =
-                CallersRequest { method, loader, by, seconds, through, most, source, hits, used, across_threads };
+                CallersRequest { method, loader, by, seconds, through, most, source, hits, used: None, across_threads };
             answer.give(controlled.callers(&request, &goes_on));
         }
         Request::Walk {

@@ -24,6 +24,14 @@ pub(super) enum Way {
     Read(Vec<u32>),
 }
 
+/// The same for a method that is meant: `Err` also if its class would have to be changed, and should not be.
+pub(super) fn way_to(session: &Session, meant: &MeantMethod) -> Result<Way, String> {
+    match way_of(session, &meant.key)? {
+        Way::Inserted(_) if meant.has_natives => Err(HAS_NATIVES.to_owned()),
+        way => Ok(way),
+    }
+}
+
 /// Returns how calls of a method can be recorded. `Err`: why they are not.
 pub(super) fn way_of(session: &Session, key: &MethodKey) -> Result<Way, String> {
     let live = &session.instrumentation.live;
@@ -68,17 +76,6 @@ pub(super) fn way_of(session: &Session, key: &MethodKey) -> Result<Way, String> 
     } else {
         Err("it has several probes, at different levels".to_owned())
     }
-}
-
-/// Whether all calls of a method are recorded for somebody else.
-pub(super) fn is_read(session: &Session, key: &MethodKey) -> bool {
-    matches!(way_of(session, key), Ok(Way::Read(_)))
-}
-
-/// Why a walk does not change the class of a method.
-pub(super) fn why_not_changed(session: &Session, meant: &MeantMethod) -> Option<String> {
-    let is_changed = meant.has_natives && matches!(way_of(session, &meant.key), Ok(Way::Inserted(_)));
-    is_changed.then(|| HAS_NATIVES.to_owned())
 }
 
 /// Returns the probes of a method.

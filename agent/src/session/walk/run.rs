@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::hooks::Hooks;
 use super::levels::{Seen, TwoLevels};
-use super::present_probes::{is_read, why_not_changed};
+use super::present_probes::{Way, way_to};
 use crate::hot_spots::{Listed, SampledStacks, Tally};
 use crate::random::Random;
 use crate::session::Session;
@@ -233,22 +233,20 @@ impl<'s> Run<'s> {
                 all.retain(|of| of.text == **method);
                 let copies = too_many_copies(&all);
                 let first = all.into_iter().min_by_key(|of| of.obstacle.is_some());
-                let obstacle =
-                    |of: &MeantMethod| of.obstacle.clone().or(copies).or_else(|| why_not_changed(self.session, of));
-                first.map(|of| MeantMethod { obstacle: obstacle(&of), ..of })
+                first.map(|of| MeantMethod { obstacle: of.obstacle.clone().or(copies), ..of })
             });
             match of_text {
-                Ok(Some(meant)) => match meant.obstacle {
-                    Some(reason) => _ = self.without.insert(Arc::clone(method), reason),
-                    None if *meant.key.class == *THREAD => {
+                Ok(Some(meant)) => match meant.obstacle.clone().map_or_else(|| way_to(self.session, &meant), Err) {
+                    Err(reason) => _ = self.without.insert(Arc::clone(method), reason),
+                    Ok(_) if *meant.key.class == *THREAD => {
                         self.without.insert(Arc::clone(method), ABOVE.to_owned());
                     }
-                    None if is_read(self.session, &meant.key) || hooks < self.options.hooks => {
-                        hooks += usize::from(!is_read(self.session, &meant.key));
+                    Ok(way) if matches!(way, Way::Read(_)) || hooks < self.options.hooks => {
+                        hooks += usize::from(!matches!(way, Way::Read(_)));
                         self.without.remove(method);
                         found.push((Arc::clone(method), meant.key));
                     }
-                    None => {
+                    Ok(_) => {
                         let reason = format!("the budget of {} probes is used up", self.options.hooks);
                         self.without.insert(Arc::clone(method), reason);
                     }
